@@ -1,3 +1,5 @@
+import type { PoolConnection, RowDataPacket } from "mysql2/promise";
+import type { PoolClient } from "pg";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openStore } from "../../src/store/open.ts";
 import { PendingCalls } from "../../src/store/pending-calls.ts";
@@ -14,6 +16,8 @@ import {
   insert,
   settlement,
 } from "../conformance/support/requests.ts";
+import type { ServerKind } from "../servers/server.ts";
+import { eventually } from "../support/eventually.ts";
 import { behindProxy } from "./support/behind-proxy.ts";
 import { type Begun, begin } from "./support/direct.ts";
 import { onEachServer } from "./support/kinds.ts";
@@ -30,6 +34,21 @@ const COUNTS: JobMinute = {
   lastFailure: null,
   last: null,
 };
+
+/** Reads the time after which the server ends the session of a transaction in which nothing happens. */
+const TIME_LIMIT: Record<ServerKind, (tx: unknown) => Promise<unknown>> = {
+  postgres: async (tx) => {
+    const setting = "idle_in_transaction_session_timeout";
+    return (await (tx as PoolClient).query(`show ${setting}`)).rows[0][setting];
+  },
+  mysql: waitTimeout,
+  mariadb: waitTimeout,
+};
+
+async function waitTimeout(tx: unknown): Promise<unknown> {
+  const [rows] = await (tx as PoolConnection).query<RowDataPacket[]>("select @@wait_timeout as seconds");
+  return rows[0]!.seconds;
+}
 
 /**
  * A worker was frozen during a transaction, which holds rows while it is frozen. A duty that waited for one of them
@@ -152,5 +171,42 @@ onEachServer((kind) => {
     await frozen.sql("commit");
     await synced;
     expect(await store.job("job")).toMatchObject({ limit: 2 });
+  });
+
+  test("the server ends the transaction of a host that is silent, and others get its runs and its limits", {
+    timeout: 120_000,
+  }, async () => {
+    await define(store, [{ name: "limited", limit: 1 }]);
+    const [id] = await insert(store, { name: "limited" });
+    const silent = at.proxy.pauseWhen((sent) => /\bcommit\b/.test(sent.toString("latin1")));
+    const claiming = claim(store);
+    await silent;
+    const other = await openStore(at.scene.direct, { clock: systemClock, prefix: "punctual_" });
+    try {
+      const claimed = await eventually(
+        "the locks",
+        async () => {
+          const runs = await claim(other, { worker: "w2" });
+          return runs.length > 0 && runs;
+        },
+        60_000,
+      );
+      expect(ids(claimed)).toEqual([id]);
+    } finally {
+      at.proxy.resume();
+      await other.close();
+    }
+    expect(await claiming).toEqual([]);
+  });
+
+  test("a transaction of a handler's may be silent for long, also on a connection that is idle after a transaction of ours", async () => {
+    await define(store, [{ name: "limited", limit: 1 }]);
+    await insert(store, { name: "limited" });
+    const [run] = await claim(store);
+    let found: unknown;
+    await store.transaction(settlement(run!, "completed"), async (given) => {
+      found = await TIME_LIMIT[kind](given);
+    });
+    expect(found).toBe(kind === "postgres" ? "0" : 28_800);
   });
 });

@@ -2,7 +2,7 @@ import type { Mutant } from "./mutant.ts";
 
 const tests = ["test/faults/frozen-transaction.test.ts"];
 
-/** Faults that let a duty wait for the locks of a frozen worker. */
+/** Faults that let others wait for the locks of a frozen worker. */
 export const mutants: Mutant[] = [
   {
     rule: "The end of ownerless runs leaves out runs that another transaction has locked.",
@@ -58,5 +58,29 @@ export const mutants: Mutant[] = [
     find: "const FAILING_ALONE = [REAPING, COUNTING, SYNCING, PRUNING, SWEEPING, RAISING];",
     replace: "const FAILING_ALONE = [REAPING];",
     tests: ["test/unit/janitor.test.ts"],
+  },
+  {
+    rule: "PostgreSQL ends a transaction of ours whose process is silent.",
+    file: "src/store/postgres/transaction.ts",
+    find: "const BEGIN_OURS = `${BEGIN}; ${PLAN_SETTINGS}; ${SET_IDLE_TIMEOUT}`;",
+    replace: "const BEGIN_OURS = `${BEGIN}; ${PLAN_SETTINGS}`;",
+    tests,
+    only: "PostgreSQL.*host that is silent",
+  },
+  {
+    rule: "MySQL and MariaDB end a transaction of ours whose process is silent.",
+    file: "src/store/mysql/transaction.ts",
+    find: "...(hasWaitTimeout(settings) ? [SET_WAIT_TIMEOUT] : []),",
+    replace: "",
+    tests,
+    only: "M.*host that is silent",
+  },
+  {
+    rule: "Connections that are idle after a transaction stay open.",
+    file: "src/store/mysql/transaction.ts",
+    find: "...(hasWaitTimeout(settings) ? [RESTORE_WAIT_TIMEOUT] : []),",
+    replace: "",
+    tests,
+    only: "M.*idle after a transaction of ours",
   },
 ];

@@ -13,9 +13,9 @@ interface Pair {
   mute: boolean;
 }
 
-interface Trigger extends CutOptions {
+interface Trigger {
   matches(sent: Buffer): boolean;
-  done(): void;
+  fire(pair: Pair, sent: Buffer): void;
 }
 
 /** Listens on a free port of 127.0.0.1, and passes everything on to the server at `port`. */
@@ -105,9 +105,25 @@ export class TestProxy {
    * Cuts the connection on which a client sends something that matches, once; resolves when it is cut. With `deliver`
    * that is when the server has processed the message.
    */
-  cutWhen(matches: (bytesFromClient: Buffer) => boolean, options: CutOptions): Promise<void> {
-    return new Promise((done) => {
-      this.#trigger = { matches, done, ...options };
+  cutWhen(matches: (bytesFromClient: Buffer) => boolean, { deliver }: CutOptions): Promise<void> {
+    return this.#when(matches, (pair, sent, done) => {
+      const finish = () => {
+        sever(pair);
+        done();
+      };
+      if (!deliver) return finish();
+      pair.mute = true;
+      pair.server.once("close", finish);
+      // An orderly end: after a reset the server would not read what it has received.
+      pair.server.end(sent);
+    });
+  }
+
+  /** Passes nothing on from the moment at which a client sends something that matches; resolves then. */
+  pauseWhen(matches: (bytesFromClient: Buffer) => boolean): Promise<void> {
+    return this.#when(matches, (_pair, _sent, done) => {
+      this.pause();
+      done();
     });
   }
 
@@ -151,6 +167,15 @@ export class TestProxy {
     else setTimeout(() => to.destroyed || to.write(sent), this.#delay);
   }
 
+  #when(
+    matches: (bytesFromClient: Buffer) => boolean,
+    act: (pair: Pair, sent: Buffer, done: () => void) => void,
+  ): Promise<void> {
+    return new Promise((done) => {
+      this.#trigger = { matches, fire: (pair, sent) => act(pair, sent, done) };
+    });
+  }
+
   #fromClient(pair: Pair, sent: Buffer): void {
     const trigger = this.#trigger;
     if (!trigger?.matches(sent)) {
@@ -158,16 +183,7 @@ export class TestProxy {
       return;
     }
     this.#trigger = undefined;
-    const finish = () => {
-      sever(pair);
-      trigger.done();
-    };
-    if (trigger.deliver) {
-      pair.mute = true;
-      pair.server.once("close", finish);
-      // An orderly end: after a reset the server would not read what it has received.
-      pair.server.end(sent);
-    } else finish();
+    trigger.fire(pair, sent);
   }
 }
 

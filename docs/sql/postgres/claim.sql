@@ -78,7 +78,7 @@ from (select (extract(epoch from clock_timestamp()) * 1000)::bigint as now) c;
 -- Again: Reads the facts: paused jobs and queues, queues with ready runs, cancellations, the next due time, the clock.
 
 -- Begins the transaction.
-begin isolation level read committed; set local enable_seqscan = off; set local jit = off;
+begin isolation level read committed; set local enable_seqscan = off; set local jit = off; set local idle_in_transaction_session_timeout = '10s';
 
 -- Locks the row of the stream: a claim that is sent again waits for it.
 -- $1 = 'w1', $2 = 0

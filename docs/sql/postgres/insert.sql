@@ -84,7 +84,7 @@ from (
 -- Again: Reserves ids for the new runs.
 
 -- Begins the transaction and writes a receipt, by which the store knows later whether it was committed.
-begin isolation level read committed; set local enable_seqscan = off; set local jit = off;
+begin isolation level read committed; set local enable_seqscan = off; set local jit = off; set local idle_in_transaction_session_timeout = '10s';
 insert into punctual_receipts (id, created_at, nonce)
 values (3, 1767225600000, 123456789);
 

@@ -12,7 +12,7 @@ select 1 as one from punctual_runs r where state = 2 and locked_until < $1 order
 -- Again: Looks for a lease that has ended.
 
 -- Begins the transaction.
-begin isolation level read committed; set local enable_seqscan = off; set local jit = off;
+begin isolation level read committed; set local enable_seqscan = off; set local jit = off; set local idle_in_transaction_session_timeout = '10s';
 
 -- Reads runs whose leases have ended.
 -- $1 = 1767225661000, $2 = 1000

@@ -4,7 +4,7 @@
 -- ## A run is completed.
 
 -- Begins the transaction.
-begin isolation level read committed; set local enable_seqscan = off; set local jit = off;
+begin isolation level read committed; set local enable_seqscan = off; set local jit = off; set local idle_in_transaction_session_timeout = '10s';
 
 -- Stores the number of this exchange: if it is sent again, it settles nothing twice.
 -- $1 = 2, $2 = 'w1', $3 = 0

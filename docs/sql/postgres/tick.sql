@@ -17,7 +17,7 @@ limit 1;
 -- Again: Reads when the next schedule is due.
 
 -- Begins the transaction.
-begin isolation level read committed; set local enable_seqscan = off; set local jit = off;
+begin isolation level read committed; set local enable_seqscan = off; set local jit = off; set local idle_in_transaction_session_timeout = '10s';
 
 -- Reads the due schedules. On a server it locks them, except those that others tick.
 -- $1 = 1767225660000, $2 = 100

@@ -52,10 +52,10 @@ export const CATCH_UP: Record<Cluster, string> = {
   group: "set session group_replication_consistency = 'BEFORE'",
 };
 
-/** Sent after the transaction has ended. On the connection of a transaction that is open, it would commit it. */
+/** Settings after the transaction has ended. In a transaction that is open, they would commit it. */
 export const RESTORE: Record<Cluster, string> = {
-  galera: "set autocommit = 1",
-  group: "set autocommit = 1, session group_replication_consistency = @@global.group_replication_consistency",
+  galera: "autocommit = 1",
+  group: "autocommit = 1, session group_replication_consistency = @@global.group_replication_consistency",
 };
 
 /**

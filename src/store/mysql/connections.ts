@@ -14,7 +14,7 @@ export interface HeldMysqlConnection extends HeldConnection {
 }
 
 export interface MysqlConnections extends Connections<HeldMysqlConnection> {
-  /** The statement before `start transaction` that sets its isolation level; null: the session has the right one. */
+  /** The statement before `start transaction` that sets its isolation level; null: the session is ours and has it. */
   readonly isolationLevelStatement: string | null;
   /** Whether one packet may contain several statements. */
   readonly isMultiStatement: boolean;

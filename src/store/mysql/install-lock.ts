@@ -5,6 +5,7 @@ import type { Sql, Transaction } from "../sql/database.ts";
 import type { MysqlConnection } from "./driver.ts";
 import { isConflict, isDuplicate } from "./errors.ts";
 import { sqlOn } from "./query.ts";
+import { WAIT_TIMEOUT } from "./transaction.ts";
 
 /** Longest a process waits for another one to finish installing, in seconds. */
 const INSTALL_LOCK_TIMEOUT = 60;
@@ -22,14 +23,21 @@ export async function installAlone<Result>(
   work: (tx: Transaction) => Promise<Result>,
 ): Promise<Result> {
   const tx = sqlOn(connection);
-  const lock = await acquireInstallLock(tx, prefix);
-  const [before] = await tx.all<{ seconds: number }>("select @@lock_wait_timeout as seconds");
+  const [before] = await tx.all<{ tables: number; silence: number }>(
+    "select @@lock_wait_timeout as tables, @@wait_timeout as silence",
+  );
+  const setTimeouts = (tables: number, silence: number) =>
+    tx.run(`set session lock_wait_timeout = ${tables}, session wait_timeout = ${silence}`);
+  await setTimeouts(TABLE_LOCK_TIMEOUT, WAIT_TIMEOUT);
   try {
-    await tx.run(`set session lock_wait_timeout = ${TABLE_LOCK_TIMEOUT}`);
-    return await (table === null ? work(tx) : aloneOnCluster(tx, table, work));
+    const lock = await acquireInstallLock(tx, prefix);
+    try {
+      return await (table === null ? work(tx) : aloneOnCluster(tx, table, work));
+    } finally {
+      await tx.all("select release_lock(?) as released", lock);
+    }
   } finally {
-    await tx.run(`set session lock_wait_timeout = ${before!.seconds}`);
-    await tx.all("select release_lock(?) as released", lock);
+    await setTimeouts(before!.tables, before!.silence);
   }
 }
 

@@ -17,6 +17,16 @@ export interface TransactionSettings
   cluster: Cluster | null;
 }
 
+/**
+ * Seconds after which the server ends a transaction of ours whose process is silent, and releases its locks: without
+ * that, the locks of a host that has lost its power last until the server's TCP keepalive, two hours by default (note
+ * 62). Outside a transaction, connections may be idle for as long as the server's configuration says.
+ */
+export const WAIT_TIMEOUT = 10;
+
+const SET_WAIT_TIMEOUT = `set session wait_timeout = ${WAIT_TIMEOUT}`;
+const RESTORE_WAIT_TIMEOUT = "session wait_timeout = default";
+
 /** Runs `work` between `start transaction` and `commit`, and rolls back if it throws. */
 export function runTransaction<Result>(
   connection: MysqlConnection,
@@ -55,20 +65,33 @@ export function runTransaction<Result>(
     });
     return result;
   };
-  return orRollBack(connection, () => inside().finally(() => pipeline.end()), cluster && RESTORE[cluster]);
+  return orRollBack(connection, () => inside().finally(() => pipeline.end()), restoringOf(settings));
 }
 
+/** The caller's code may be silent for as long as it likes, and a session of the caller's keeps its settings. */
+const hasWaitTimeout = ({ isOurs, isolationLevelStatement }: TransactionSettings) =>
+  isOurs && isolationLevelStatement === null;
+
 /** The statements that open a transaction. */
-function openingOf(
-  { isolationLevelStatement, first, cluster }: TransactionSettings,
-  { again, catchesUp }: TransactionProgress,
-): string[] {
+function openingOf(settings: TransactionSettings, { again, catchesUp }: TransactionProgress): string[] {
+  const { isolationLevelStatement, first, cluster } = settings;
   return [
+    ...(hasWaitTimeout(settings) ? [SET_WAIT_TIMEOUT] : []),
     ...(cluster && catchesUp ? [CATCH_UP[cluster]] : []),
     ...(isolationLevelStatement ? [isolationLevelStatement] : []),
     ...(cluster ? FENCE : ["start transaction"]),
     ...(first && !again ? [first] : []),
   ];
+}
+
+/** The statement that restores the session's settings once the transaction has ended; null: it has changed none. */
+function restoringOf(settings: TransactionSettings): string | null {
+  const { cluster } = settings;
+  const settingsToRestore = [
+    ...(cluster ? [RESTORE[cluster]] : []),
+    ...(hasWaitTimeout(settings) ? [RESTORE_WAIT_TIMEOUT] : []),
+  ];
+  return settingsToRestore.length > 0 ? `set ${settingsToRestore.join(", ")}` : null;
 }
 
 function asRolledBack(error: unknown): never {

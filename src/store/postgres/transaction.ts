@@ -15,7 +15,18 @@ const BEGIN = "begin isolation level read committed";
  * takes longer than our statements, so JIT is off too.
  */
 const PLAN_SETTINGS = "set local enable_seqscan = off; set local jit = off";
-const BEGIN_OURS = `${BEGIN}; ${PLAN_SETTINGS}`;
+
+/**
+ * The server ends a transaction of ours whose process is silent for longer, and releases its locks: without that, the
+ * locks of a host that has lost its power last until the server's TCP keepalive, two hours by default (note 62).
+ */
+const SET_IDLE_TIMEOUT = "set local idle_in_transaction_session_timeout = '10s'";
+const BEGIN_OURS = `${BEGIN}; ${PLAN_SETTINGS}; ${SET_IDLE_TIMEOUT}`;
+
+/** The caller's code may be silent for as long as it likes while its host answers probes: the server asks it for 30 s. */
+const SET_KEEPALIVE =
+  "set local tcp_keepalives_idle = 10; set local tcp_keepalives_interval = 5; set local tcp_keepalives_count = 4";
+const BEGIN_CALLERS = `${BEGIN}; ${SET_KEEPALIVE}`;
 
 /** The same for the statements of one message, which are a transaction by themselves. */
 const SETTINGS_OURS = `set transaction isolation level read committed; ${PLAN_SETTINGS}`;
@@ -47,7 +58,7 @@ export async function runTransaction<Result>(
   try {
     if (!isOurs) stopPipelining();
     const opening = [
-      isOurs ? BEGIN_OURS : BEGIN,
+      isOurs ? BEGIN_OURS : BEGIN_CALLERS,
       ...(lockTimeout ? [SET_LOCK_TIMEOUT] : []),
       ...(first && !progress.again ? [first] : []),
     ].join("; ");
