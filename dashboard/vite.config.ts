@@ -8,7 +8,11 @@ import { defineConfig, type UserConfig } from "vite";
 const config: UserConfig = defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   base: "./",
-  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  // Calls of h() are shorter than those of the automatic runtime: 0.8 KiB of the budget. No file uses these names.
+  oxc: {
+    jsx: { runtime: "classic", pragma: "jsxElement", pragmaFrag: "JsxFragment" },
+    jsxInject: 'import { Fragment as JsxFragment, h as jsxElement } from "preact"',
+  },
   build: {
     outDir: fileURLToPath(new URL("../dist/dashboard/page", import.meta.url)),
     emptyOutDir: true,

@@ -28,11 +28,11 @@ export type { FailureGroup, FailureReport, FailuresOptions } from "./operate/fai
 export type { MuteOptions } from "./operate/mute.ts";
 export type { PauseOptions, PauseQueueOptions } from "./operate/pause.ts";
 export type { PruneOptions } from "./operate/prune-options.ts";
+export type { RatesOptions } from "./operate/rate-search.ts";
 export type { Reading, ReadingOptions } from "./operate/reading.ts";
 export type {
   LogsOptions,
   PageOptions,
-  RatesOptions,
   RecentTicks,
   RunsPage,
   StoredLogLine,
@@ -80,6 +80,7 @@ export type {
   PruneForecast,
   PruneReport,
 } from "./store/maintenance.ts";
+export type { RateKind } from "./store/reads.ts";
 export type { ValueField, WorkerFacts } from "./store/records.ts";
 export type { RunCount } from "./store/search.ts";
 export type { SuperviseOptions } from "./supervisor/options.ts";

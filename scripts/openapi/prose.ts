@@ -36,6 +36,7 @@ export const SUMMARIES: Record<keyof Api, string> = {
   "POST /queues/:name/pause":
     "Stops workers from starting runs of a queue, for a while or until it is resumed.",
   "POST /queues/:name/resume": "Ends the pause of a queue.",
+  "GET /rates": "Returns the rates of jobs, keys and queues: how much of each is spent, and when it opens.",
   "GET /schedules": "Returns all schedules, and the number of ticks in each of the next 24 hours.",
   "GET /schedules/:id": "Returns a schedule with its next ticks.",
   "POST /schedules/:id/run": "Dispatches a run with the arguments of a schedule now.",

@@ -40,6 +40,7 @@ import { type AuditOptions, type AuditPage, toAuditPage } from "./audit.ts";
 import { BatchReads } from "./batch-reads.ts";
 import { MOST_COUNTED } from "./bulk.ts";
 import { type FailureReport, type FailuresOptions, groupFailures } from "./failures.ts";
+import { type RatesOptions, toRateSearch } from "./rate-search.ts";
 import { checkId, type RunsFilter, type RunsQuery, toQuery } from "./run-query.ts";
 import { ValueCache } from "./values.ts";
 import { type VerifyOptions, type VerifyReport, verify } from "./verify.ts";
@@ -82,12 +83,6 @@ export interface RecentTicks {
   partial: number[];
 }
 
-/** Options of `rates()`. */
-export interface RatesOptions {
-  /** Most rates to list. Default: 1,000, which is also the maximum. */
-  limit?: number | undefined;
-}
-
 /** Options of methods that return a page of runs. */
 export interface PageOptions {
   /** At most 1,000. Default: 50. */
@@ -95,9 +90,6 @@ export interface PageOptions {
   /** `next` of the previous page. */
   before?: number | undefined;
 }
-
-/** Most rates that `rates()` returns. */
-const MOST_RATES = 1000;
 
 /** Most lines that `logs()` returns at once. */
 const MOST_LINES_READ = 1000;
@@ -200,11 +192,12 @@ export abstract class Reports extends BatchReads {
     return (await this.openReads()).countLogs(checkId(id));
   }
 
-  /** Lists the rates of jobs and queues, and of up to 100 keys of each job: how much is spent, and when each opens. */
+  /**
+   * Lists the rates of jobs and queues, and of up to 100 keys of each job: how much is spent, and when each opens. Of
+   * the first 1,000 keys by name that have started runs lately, closed ones come first.
+   */
   async rates(options: RatesOptions = {}): Promise<RateInfo[]> {
-    checkKeys(options, { limit: true }, "rates()");
-    const limit = checkInteger(options.limit ?? MOST_RATES, "rates() limit", 1, MOST_RATES);
-    return (await (await this.openReads()).rates(limit)).map(toRateInfo);
+    return (await (await this.openReads()).rates(toRateSearch(options))).map(toRateInfo);
   }
 
   /** Explains in words why a run is not running, or how it ended. */

@@ -10,6 +10,12 @@ export function toRateInfo({ opensAt, ...rate }: RateRecord): RateInfo {
   return { ...rate, opensAt: opensAt === null ? null : new Date(opensAt) };
 }
 
+/** Returns the owner of a rate in words: `job mail`, `job sync, key a`, `queue api`. */
+export function rateSubject({ job, key, queue }: Pick<RateRecord, "job" | "key" | "queue">): string {
+  if (job === null) return `queue ${queue}`;
+  return key === null ? `job ${job}` : `job ${job}, key ${key}`;
+}
+
 /** Returns a rate in words: `100 in 1 min`. */
 export function rateText({ limit, per, burst }: Pick<RateRecord, "limit" | "per" | "burst">): string {
   return `${limit} in ${lengthText(per)}${burst === null ? "" : `, burst ${burst}`}`;

@@ -35,6 +35,18 @@ export interface TickRecords {
   partial: number[];
 }
 
+/** Which rates to list. With `job` and `queue`: those of both. */
+export interface RateSearch {
+  /** At most as many. */
+  most: number;
+  job?: string | undefined;
+  queue?: string | undefined;
+  kind?: RateKind | undefined;
+}
+
+/** Kinds of owners of a rate. */
+export type RateKind = "job" | "key" | "queue";
+
 /** The part of a store that people look at. Every method reads a bounded number of rows, however large the tables. */
 export interface StoreReads {
   /** Returns the database's time. */
@@ -82,8 +94,8 @@ export interface StoreReads {
   /** Checks the invariants in the oldest `most` unfinished runs, attempts and log lines each. */
   checkInvariants(most: number): Promise<InvariantReport>;
 
-  /** Returns the rates of jobs, keys and queues, at most `most`. */
-  rates(most: number): Promise<RateRecord[]>;
+  /** Returns the rates of jobs, keys and queues. */
+  rates(search: RateSearch): Promise<RateRecord[]>;
 
   /** Returns a batch with its counts of this moment. */
   batch(id: number): Promise<BatchStatusRecord | null>;

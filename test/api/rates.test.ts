@@ -130,6 +130,13 @@ test("runs start as the rate admits them, and why() says when the next may", asy
   expect(started.map((at) => at - begin)).toEqual([0, 0, 60_000, 60_000, 120_000]);
 });
 
+test("rates() refuses a kind that it does not know", async () => {
+  const { jobs } = scene();
+  await expect(jobs.rates({ kind: "tenant" as never })).rejects.toThrow(
+    'Expected the kind of rates() as one of job, key, queue, got "tenant".',
+  );
+});
+
 test("a key is computed from the arguments, also for runs of a producer that cannot", async () => {
   const { jobs, clock } = scene();
   const started: string[] = [];

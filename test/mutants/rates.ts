@@ -108,6 +108,14 @@ export const mutants: Mutant[] = [
     only: "find no room for a run of the job",
   },
   {
+    rule: "Of many keys, those that are closed are listed.",
+    file: "src/store/sql/rate-records.ts",
+    find: "return [...records.filter(isClosed), ...records.filter((one) => !isClosed(one))].slice(0, MOST_KEYS);",
+    replace: "void isClosed;\n  return records.slice(0, MOST_KEYS);",
+    ...conformance,
+    only: "closed ones are listed first",
+  },
+  {
     rule: "The first rate of a queue makes older code refuse the tables.",
     file: "src/store/sql/sync-queues.ts",
     find: "if (limited.some(({ queue: { rate } }) => rate !== null)) await refuseOlderCode(tx);",

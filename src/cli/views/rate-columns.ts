@@ -1,4 +1,4 @@
-import { type RateInfo, rateText } from "../../status/rates.ts";
+import { type RateInfo, rateSubject, rateText } from "../../status/rates.ts";
 import { grouped, moment } from "../render/formats.ts";
 import type { Page } from "../render/page.ts";
 import type { Column } from "../render/table.ts";
@@ -12,15 +12,10 @@ export function rateColumns(now: Date, page: Page): Column<RateInfo>[] {
       cell: ({ opensAt }) =>
         opensAt ? { text: icons.late, style: "yellow" } : { text: icons.idle, style: "green" },
     },
-    { title: "Of", cell: ({ job, key, queue }) => subjectText({ job, key, queue }), min: 12 },
+    { title: "Of", cell: rateSubject, min: 12 },
     { title: "Rate", cell: rateText },
     { title: "Spent", cell: ({ spent }) => grouped(spent), align: "right" },
     { title: "Free", cell: ({ spent, limit }) => grouped(Math.max(0, limit - spent)), align: "right" },
     { title: "Opens", cell: ({ opensAt }) => (opensAt ? moment(opensAt, now, page.zone) : "open") },
   ];
-}
-
-function subjectText({ job, key, queue }: Pick<RateInfo, "job" | "key" | "queue">): string {
-  if (job === null) return `queue ${queue}`;
-  return key === null ? `job ${job}` : `job ${job}, key ${key}`;
 }

@@ -15,6 +15,7 @@ import { metaRoute } from "./routes/meta.ts";
 import { openApiRoute } from "./routes/openapi.ts";
 import { overviewRoutes } from "./routes/overview.ts";
 import { queuesRoutes } from "./routes/queues.ts";
+import { ratesRoute } from "./routes/rates.ts";
 import { runRoutes } from "./routes/run.ts";
 import { runActions } from "./routes/run-actions.ts";
 import { runsRoutes } from "./routes/runs.ts";
@@ -48,6 +49,7 @@ export function createApi(jobs: Punctual, settings: ApiSettings): MountedApi {
     ...batchesRoutes(services),
     ...jobsRoutes(services),
     ...queuesRoutes(services),
+    ratesRoute(services),
     ...schedulesRoutes(services),
     ...definitionActions(services),
     ...failuresRoutes(services),

@@ -14,6 +14,7 @@ import type {
   PauseRequest,
   QueueDetail,
   QueueView,
+  RatesResponse,
   ScheduleDetail,
   SchedulesResponse,
   ValuesResponse,
@@ -98,6 +99,10 @@ export interface Api {
   "GET /queues/:name": { query: { over?: Span }; response: QueueDetail };
   "POST /queues/:name/pause": { body: PauseRequest; response: ActionResult };
   "POST /queues/:name/resume": { body: Record<string, never>; response: ActionResult };
+  "GET /rates": {
+    query: { job?: string; queue?: string; kind?: "job" | "key" | "queue" };
+    response: RatesResponse;
+  };
   "GET /schedules": { response: SchedulesResponse };
   "GET /schedules/:id": { response: ScheduleDetail };
   "POST /schedules/:id/run": { body: Record<string, never>; response: DispatchResult };

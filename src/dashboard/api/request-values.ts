@@ -92,6 +92,12 @@ export function oneOf<const Value extends string>(
   };
 }
 
+/** One of some texts, or nothing. */
+export function oneOfOrNone<const Value extends string>(values: readonly Value[]): Reader<Value | undefined> {
+  const read = oneOf(values);
+  return (given, name) => (given === undefined ? undefined : read(given, name));
+}
+
 /** Ids with commas between them. */
 export function idList(most: number): Reader<number[]> {
   return (given, name) => {

@@ -1,56 +1,93 @@
 import { LAST, laneOf } from "../../run/lanes.ts";
 import { jobLimitName, keyLimitName, queueLimitName } from "../chooser.ts";
 import { EMPTY, opensAt, type Rate, readBucket, room, spentIn } from "../rate.ts";
+import type { RateSearch } from "../reads.ts";
 import type { RateRecord } from "../records.ts";
 import { readRate, readRates } from "../stored-limits.ts";
 import type { SqlContext } from "./context.ts";
 import { readBuckets } from "./rates.ts";
 
-/** Most keys of a job to read. */
+/** Most keys of a job to list. */
 const MOST_KEYS = 100;
+
+/** Most keys of a job to look at: reading 1,000 buckets takes a few milliseconds, and a job may have 100,000. */
+const KEYS_READ = 1000;
 
 type Subject = Pick<RateRecord, "job" | "key" | "queue">;
 
-/** Lists the rates of jobs and queues, and the keys of which runs have started lately, at most `most`. */
-export async function listRates(sql: SqlContext, most: number, now: number): Promise<RateRecord[]> {
-  const { t } = sql;
-  const jobs = await sql.all<{ name: string; rate: string | null }>(
-    `select name, rate from ${t.jobs} where lim < 0 order by name limit ${most}`,
-  );
-  const queues = await sql.all<{ name: string; rate: string | null }>(
-    `select name, rate from ${t.queues} where rate is not null and lim > 0 order by name limit ${most}`,
-  );
-  const found: { limit: string; rate: Rate; subject: Subject }[] = [];
-  for (const { name, rate } of jobs) {
+interface Definition {
+  name: string;
+  rate: string | null;
+}
+
+/** A rate whose bucket has not been read. */
+interface Listed {
+  limit: string;
+  rate: Rate;
+  subject: Subject;
+}
+
+/**
+ * Lists the rates of jobs and queues, and those of the keys of which runs have started lately: of each job, closed keys
+ * come first.
+ */
+export async function listRates(sql: SqlContext, search: RateSearch, now: number): Promise<RateRecord[]> {
+  const { most } = search;
+  const found: (Listed | RateRecord)[] = [];
+  for (const { name, rate } of await jobsWithRates(sql, search)) {
     const { job, key } = readRates(rate) ?? { job: null, key: null };
-    if (job)
+    if (job && search.kind !== "key")
       found.push({ limit: jobLimitName(name), rate: job, subject: { job: name, key: null, queue: null } });
-    for (const one of key && found.length < most ? await keysOf(sql, name) : []) {
-      const limit = keyLimitName({ name, lane: laneOf(name, one) });
-      found.push({ limit, rate: key!, subject: { job: name, key: one, queue: null } });
-    }
+    if (key && search.kind !== "job" && found.length < most)
+      for (const one of await keysOf(sql, name, key, now)) found.push(one);
   }
-  for (const { name, rate } of queues) {
+  for (const { name, rate } of await queuesWithRates(sql, search)) {
     const subject = { job: null, key: null, queue: name };
     found.push({ limit: queueLimitName(name), rate: readRate(rate)!, subject });
   }
   const listed = found.slice(0, most);
-  const buckets = await readBuckets(
-    sql,
-    listed.map(({ limit }) => limit),
+  const unread = listed.flatMap((one) => ("subject" in one ? [one.limit] : []));
+  const buckets = unread.length === 0 ? new Map<string, string>() : await readBuckets(sql, unread);
+  return listed.map((one) =>
+    "subject" in one ? toRecord(one.subject, one.rate, buckets.get(one.limit), now) : one,
   );
-  return listed.map(({ limit, rate, subject }) => toRecord(subject, rate, buckets.get(limit), now));
 }
 
-/** Returns the keys of a job that have buckets. */
-async function keysOf(sql: SqlContext, name: string): Promise<string[]> {
+async function jobsWithRates(sql: SqlContext, { most, job, queue, kind }: RateSearch): Promise<Definition[]> {
+  if (kind === "queue" || (job === undefined && queue !== undefined)) return [];
+  const [named, ...names] = job === undefined ? [""] : [" and name = ?", job];
+  return sql.all(
+    `select name, rate from ${sql.t.jobs} where lim < 0${named} order by name limit ${most}`,
+    ...names,
+  );
+}
+
+async function queuesWithRates(
+  sql: SqlContext,
+  { most, job, queue, kind }: RateSearch,
+): Promise<Definition[]> {
+  if (kind === "job" || kind === "key" || (queue === undefined && job !== undefined)) return [];
+  const [named, ...names] = queue === undefined ? [""] : [" and name = ?", queue];
+  return sql.all(
+    `select name, rate from ${sql.t.queues} where rate is not null and lim > 0${named} order by name limit ${most}`,
+    ...names,
+  );
+}
+
+/** Returns the rates of the first keys of a job with buckets, closed ones first. */
+async function keysOf(sql: SqlContext, name: string, rate: Rate, now: number): Promise<RateRecord[]> {
   const first = keyLimitName({ name, lane: laneOf(name, null) });
-  const rows = await sql.all<{ name: string }>(
-    `select name from ${sql.t.rates} where name > ? and name < ? order by name limit ${MOST_KEYS}`,
+  const rows = await sql.all<{ name: string; starts: string }>(
+    `select name, starts from ${sql.t.rates} where name > ? and name < ? and empty_at > ? order by name limit ${KEYS_READ}`,
     first,
     first + LAST,
+    now,
   );
-  return rows.map((row) => row.name.slice(first.length));
+  const records = rows.map(({ name: limit, starts }) =>
+    toRecord({ job: name, key: limit.slice(first.length), queue: null }, rate, starts, now),
+  );
+  const isClosed = ({ opensAt }: RateRecord) => opensAt !== null;
+  return [...records.filter(isClosed), ...records.filter((one) => !isClosed(one))].slice(0, MOST_KEYS);
 }
 
 /** Returns the rates that a run is under. */

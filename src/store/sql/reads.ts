@@ -1,6 +1,6 @@
 import type { BatchRecord, BatchSearch, BatchStatusRecord } from "../batches.ts";
 import type { InvariantReport } from "../invariants.ts";
-import type { StoreReads, TickRecords } from "../reads.ts";
+import type { RateSearch, StoreReads, TickRecords } from "../reads.ts";
 import type {
   AttemptRecord,
   AuditRecord,
@@ -118,8 +118,8 @@ export abstract class SqlReads implements StoreReads {
     return checkInvariants(this.sql, most, () => this.now());
   }
 
-  async rates(most: number): Promise<RateRecord[]> {
-    return listRates(this.sql, most, await this.now());
+  async rates(search: RateSearch): Promise<RateRecord[]> {
+    return listRates(this.sql, search, await this.now());
   }
 
   batch(id: number): Promise<BatchStatusRecord | null> {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Rate } from "../../../src/store/rate.ts";
+import type { RateSearch } from "../../../src/store/reads.ts";
 import type { ClaimedRun, SyncRequest } from "../../../src/store/store.ts";
 import { fresh } from "../support/fresh.ts";
 import {
@@ -337,18 +338,64 @@ export function rates(database: Database): void {
       expect(await started()).toBe(2);
       const opensAt = at.clock.now() + 2000;
       const ofKeys = { job: "job", queue: null, limit: 1, per: 2000, burst: null, spent: 1, opensAt };
-      expect(await at.store.rates(100)).toEqual([
+      expect(await at.store.rates({ most: 100 })).toEqual([
         { job: "job", key: null, queue: null, ...rate(5), spent: 2, opensAt: null },
         { ...ofKeys, key: "a" },
         { ...ofKeys, key: "b" },
         { job: null, key: null, queue: "default", ...rate(9, 1000, 3), spent: 2, opensAt: null },
       ]);
-      expect(await at.store.rates(2)).toHaveLength(2);
+      expect(await at.store.rates({ most: 2 })).toHaveLength(2);
       expect((await at.store.waitFacts(second!))?.rates).toEqual([
         { job: "job", key: null, queue: null, ...rate(5), spent: 2, opensAt: null },
         { ...ofKeys, key: "b" },
         { job: null, key: null, queue: "default", ...rate(9, 1000, 3), spent: 2, opensAt: null },
       ]);
+    });
+
+    test("are listed of one job, one queue or one kind", async () => {
+      await define(
+        at.store,
+        [
+          { name: "job", rates: { job: rate(5), key: rate(1) } },
+          { name: "job2", rates: { job: rate(5), key: null } },
+        ],
+        { queues: ["default", "other"].map((name) => ({ name, limit: 0, rate: rate(9) })) },
+      );
+      await fill(1, { key: "a" });
+      expect(await started()).toBe(1);
+      const listed = async (search: Partial<RateSearch>) =>
+        (await at.store.rates({ most: 100, ...search })).map(({ job, key, queue }) => [job, key, queue]);
+      const [ofJob, ofOther, ofKey] = [
+        ["job", null, null],
+        ["job2", null, null],
+        ["job", "a", null],
+      ];
+      expect(await listed({ job: "job" })).toEqual([ofJob, ofKey]);
+      expect(await listed({ job: "job", kind: "key" })).toEqual([ofKey]);
+      expect(await listed({ queue: "other" })).toEqual([[null, null, "other"]]);
+      expect(await listed({ job: "job2", queue: "other" })).toEqual([ofOther, [null, null, "other"]]);
+      expect(await listed({ kind: "job" })).toEqual([ofJob, ofOther]);
+      expect(await listed({ kind: "queue" })).toEqual([
+        [null, null, "default"],
+        [null, null, "other"],
+      ]);
+      expect(await listed({ job: "none", queue: "none" })).toEqual([]);
+    });
+
+    test("of many keys, closed ones are listed first", async () => {
+      await ofKey(rate(2));
+      await insert(at.store, ...times(130, (n) => ({ key: `k${1000 + n}` })));
+      await all();
+      await fill(1, { key: "k1120" });
+      expect(await started()).toBe(1);
+      const listed = await at.store.rates({ most: 1000 });
+      expect(listed).toHaveLength(100);
+      expect(listed.slice(0, 2)).toMatchObject([
+        { key: "k1120", spent: 2, opensAt: at.clock.now() + 1000 },
+        { key: "k1000", spent: 1, opensAt: null },
+      ]);
+      await at.clock.advance(1);
+      expect(await at.store.rates({ most: 1000 })).toEqual([]);
     });
 
     test("keep their starts when the job is renamed", async () => {

@@ -59,6 +59,7 @@ describe("the OpenAPI document", () => {
         return { ok: true };
       })
       .concurrency(0)
+      .rate(1000, "1s")
       .daily();
     const child = jobs.define("child", () => {}).queue("other");
     const { admin } = serve(jobs);
@@ -117,6 +118,7 @@ describe("the OpenAPI document", () => {
     await check("GET /jobs/:name", "/jobs/mail");
     await check("GET /queues", "/queues");
     await check("GET /queues/:name", "/queues/other");
+    await check("GET /rates", "/rates");
     await check("GET /schedules", "/schedules");
     await check("GET /schedules/:id", `/schedules/${schedule}`);
     await check("GET /failures", "/failures");

@@ -55,6 +55,9 @@ export async function seed(
   await jobs.install();
   const simulation = new Simulation(jobs, clock, random);
   while (clock.now() < now - STEP - 60_000) await simulation.step();
+  for (const [shop, orders] of Object.entries({ harbour: 3, linden: 1, nordwind: 3 }))
+    for (let order = 1; order <= orders; order++) jobs.dispatch("shop.push-order", { shop, order });
+  await simulation.pass(1000);
   const ids = await endOfDay(simulation, file, { now, hostile });
   await jobs.stop();
   await abandonWorker(file, now);

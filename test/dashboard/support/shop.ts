@@ -50,6 +50,15 @@ export function defineShop(jobs: Punctual, world: World): void {
     .concurrency(0, { perKey: 1 });
 
   jobs
+    .define("shop.push-order", async (_args: { shop: string; order: number }) => {
+      await world.sleep(80);
+    })
+    .queue("shop api")
+    .concurrency(0)
+    .rate(200, "1h", { burst: 50, perKey: 3, by: ({ shop }) => shop });
+  jobs.queue("shop api", { rate: { limit: 60, per: "1h" } });
+
+  jobs
     .define("search.rebuild", async (_args: { index: string }, run) => {
       run.log(`attempt ${run.attempt} after ${run.crashes} crashes`);
       await world.sleep(5000);

@@ -14,6 +14,7 @@ import { Page } from "../../components/page.tsx";
 import { Panel } from "../../components/panel.tsx";
 import { PauseDialog, PauseNote } from "../../components/pause-dialog.tsx";
 import { Empty } from "../../components/problem.tsx";
+import { RatesPanel } from "../../components/rates-panel.tsx";
 import { Duration, Time } from "../../components/time.tsx";
 import { Link } from "../../router/link.tsx";
 import { may } from "../../state/meta.ts";
@@ -167,6 +168,7 @@ function JobView({ job, over, onOver, refresh }: JobViewProps) {
       <Trend trend={job.trend} over={over} onOver={onOver} q={own} />
       <div class="columns">
         <div class="stack">
+          <RatesPanel job={job.name} queue={job.queue} />
           {job.schedules.length > 0 && (
             <Panel title="Schedules" flush>
               <ScheduleTable schedules={job.schedules} refresh={refresh} ofJob />
@@ -188,6 +190,8 @@ function JobView({ job, over, onOver, refresh }: JobViewProps) {
               ["Priority", job.priority],
               ["Runs at once", job.limit === 0 ? "no limit" : job.limit],
               ["Runs at once per key", job.keyLimit > 0 && job.keyLimit],
+              ["Starts at most", job.rate],
+              ["Starts at most per key", job.keyRate],
               ["Last success", <Time at={job.lastRun} />],
               ["Last failure", job.lastFailure !== null && <Time at={job.lastFailure} />],
               ["Fails in a row", job.fails > 0 && <span class="warm">{job.fails}</span>],

@@ -11,6 +11,7 @@ import { Page } from "../../components/page.tsx";
 import { Panel } from "../../components/panel.tsx";
 import { PauseNote } from "../../components/pause-dialog.tsx";
 import { Empty } from "../../components/problem.tsx";
+import { RatesPanel } from "../../components/rates-panel.tsx";
 import { quoteForShell } from "../../query/command.ts";
 import { Link } from "../../router/link.tsx";
 import { formatCompact, formatCount, formatNumber } from "../../text/number.ts";
@@ -51,6 +52,7 @@ export function QueuePage({ name }: { name: string }) {
                 over.value = span;
               }}
             />
+            <RatesPanel queue={name} />
             <Panel title="Jobs of this queue">
               {queue.jobs.length === 0 ? (
                 <p class="muted">No job uses this queue by default.</p>

@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { QueueView } from "../../../../src/dashboard/api/contract.ts";
 import { useResource } from "../../api/resource.ts";
+import { useRefresh } from "../../api/use-refresh.ts";
 import { Gauge } from "../../charts/gauge.tsx";
 import { Sparkline } from "../../charts/sparkline.tsx";
 import { CommandLine } from "../../components/copy-button.tsx";
@@ -10,6 +11,7 @@ import { QueueLink, runsPath } from "../../components/names.tsx";
 import { Page } from "../../components/page.tsx";
 import { PauseNote } from "../../components/pause-dialog.tsx";
 import { Empty } from "../../components/problem.tsx";
+import { Spent } from "../../components/rates-panel.tsx";
 import { useSteadyRows } from "../../components/steady-rows.ts";
 import { type Column, DataTable } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
@@ -122,6 +124,7 @@ function QueueList({ queues, refresh }: { queues: QueueView[]; refresh(): void }
       sort: sortOf("running"),
       cell: (queue) => <Running queue={queue} />,
     },
+    ...useRateColumn(queues),
     {
       key: "hour",
       title: "Last hour",
@@ -198,6 +201,32 @@ function QueueList({ queues, refresh }: { queues: QueueView[]; refresh(): void }
       {rows.length === 0 && <p class="panel-content muted">No queue matches.</p>}
     </section>
   );
+}
+
+/** A column with the starts that are spent, if a queue has a rate. */
+function useRateColumn(queues: QueueView[]): Column<QueueView>[] {
+  const enabled = queues.some(({ rate }) => rate !== null);
+  const resource = useResource("GET /rates", { query: { kind: "queue" } }, { enabled, every: 1_000 });
+  const rates = new Map(resource.data?.items.map((rate) => [rate.queue, rate]));
+  // Starts leave the window without any change of a run.
+  useRefresh(
+    resource,
+    [...rates.values()].some(({ spent }) => spent > 0),
+  );
+  if (!enabled) return [];
+  return [
+    {
+      key: "spent",
+      title: "Starts",
+      align: "end",
+      cardLabel: "starts",
+      cell: ({ name, rate }) => {
+        const spent = rates.get(name);
+        if (rate === null) return <span class="muted none">—</span>;
+        return <span title={`At most ${rate}`}>{spent ? <Spent rate={spent} /> : rate}</span>;
+      },
+    },
+  ];
 }
 
 /** How long the first run that has not begun has been due. */

@@ -10,6 +10,9 @@ export interface JobView {
   /** Most runs at once, of the job and of each key; 0: no limit. */
   limit: number;
   keyLimit: number;
+  /** Its rates in words, such as `100 in 1 min`, of all its runs and of each key; null: none. */
+  rate: string | null;
+  keyRate: string | null;
   pause: PauseView | null;
   running: number;
   waiting: Count;
@@ -66,6 +69,8 @@ export interface QueueView {
   name: string;
   /** Most runs at once; 0: no limit. */
   limit: number;
+  /** Its rate in words, such as `500 in 1 min`; null: it has none. `GET /rates` has what is spent. */
+  rate: string | null;
   /** Whether its lanes, jobs or jobs with a key, take turns. */
   fair: boolean;
   /** Longest that a run should wait behind more important ones, in milliseconds; null: no limit. */
@@ -82,6 +87,35 @@ export interface QueueView {
   workers: number;
   spark: { completed: number; failed: number }[];
   perMinute: { completed: number; failed: number };
+}
+
+/** A rate of a job, of a key of a job, or of a queue. */
+export interface RateView {
+  job: string | null;
+  /** The key of the runs of `job`; null: all runs of the job or queue. */
+  key: string | null;
+  queue: string | null;
+  /** The owner in words: `job mail`, `job sync, key a`, `queue api`. Later versions may have other kinds. */
+  subject: string;
+  /** The rate in words: `100 in 1 min, burst 10`. */
+  words: string;
+  /** Most starts in any window of the length `per`. */
+  limit: number;
+  per: number;
+  /** Most starts ahead of an even pace; null: as many as the limit admits. */
+  burst: number | null;
+  /** Starts in the window that ends now. */
+  spent: number;
+  /** When the next run may start; null: now. */
+  opensAt: string | null;
+}
+
+/** `GET /rates?job=mail&queue=api`. */
+export interface RatesResponse {
+  /** At most 200: of each job its own rate, then up to 100 keys that have started runs lately, closed ones first. */
+  items: RateView[];
+  /** There may be more keys. Closed keys are looked for among the first 1,000 of a job, by name. */
+  capped: boolean;
 }
 
 /** `GET /queues/:name`. */

@@ -1,5 +1,6 @@
 import type { Definition } from "../../../job/definition.ts";
 import type { Redaction } from "../../../run/redaction.ts";
+import { rateText } from "../../../status/rates.ts";
 import { type JobReport, type StatusReport, undefinedTimes } from "../../../status/report.ts";
 import type { Trend } from "../../../status/trend.ts";
 import { span } from "../../../status/why.ts";
@@ -16,7 +17,7 @@ export interface JobContext {
 }
 
 export function toJobView(job: JobReport, { report, hours, days, redaction }: JobContext): JobView {
-  const { name, queue, priority, limit, keyLimit, running, waiting, fails, lastError } = job;
+  const { name, queue, priority, limit, keyLimit, rates, running, waiting, fails, lastError } = job;
   const hour = hours.get(name);
   const day = days.get(name)?.total;
   const isDefined = job.seenAt !== null && undefinedTimes(report)(job) === null;
@@ -26,6 +27,8 @@ export function toJobView(job: JobReport, { report, hours, days, redaction }: Jo
     priority,
     limit,
     keyLimit,
+    rate: rates?.job ? rateText(rates.job) : null,
+    keyRate: rates?.key ? rateText(rates.key) : null,
     pause: toPauseView(job.pause, job.paused, null, report.now),
     running,
     waiting: { value: waiting, capped: waiting > 0 && report.capped },

@@ -1,3 +1,4 @@
+import { rateText } from "../../../status/rates.ts";
 import type { QueueReport, StatusReport } from "../../../status/report.ts";
 import type { Trend } from "../../../status/trend.ts";
 import { serves } from "../../../store/queue-selection.ts";
@@ -6,10 +7,11 @@ import { isoOrNull, toPauseView } from "./times.ts";
 import { NO_SPARK, toPace, toSpark } from "./trend.ts";
 
 export function toQueueView(queue: QueueReport, report: StatusReport, trend: Trend | undefined): QueueView {
-  const { name, limit, fair, patience, ready, scheduled, due, running, oldest } = queue;
+  const { name, limit, rate, fair, patience, ready, scheduled, due, running, oldest } = queue;
   return {
     name,
     limit,
+    rate: rate && rateText(rate),
     fair,
     patience,
     pause: toPauseView(queue.pause, queue.paused, queue.pausedUntil, report.now),
