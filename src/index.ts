@@ -22,6 +22,7 @@ export type { Defaults } from "./job/settings.ts";
 export { type Probe, type ProbeOptions, type ProbeTarget, startProbe } from "./metrics/probe.ts";
 export type { ChildMetrics } from "./metrics/process-metrics.ts";
 export type { AuditEntry, AuditOptions, AuditPage, OperatorAction } from "./operate/audit.ts";
+export type { BatchActionOptions } from "./operate/batch-operations.ts";
 export type { BatchesOptions, BatchesPage } from "./operate/batch-reads.ts";
 export type { BulkOptions, BulkReport, BulkTarget, SkipReason } from "./operate/bulk.ts";
 export type { FailureGroup, FailureReport, FailuresOptions } from "./operate/failures.ts";

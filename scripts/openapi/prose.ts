@@ -24,8 +24,10 @@ export const SUMMARIES: Record<keyof Api, string> = {
   "GET /batches/changes": "Returns the rows of a list as they are now, and counts newer batches.",
   "GET /batches/:id": "Returns a batch with its counts, its callbacks and the members that failed last.",
   "POST /batches/:id/seal": "Ends the adding of members to a batch, so that it can finish.",
-  "POST /batches/:id/cancel": "Cancels the waiting members of a batch, and asks the running ones to end.",
-  "POST /batches/:id/retry": "Runs the failed and cancelled members of a batch again.",
+  "POST /batches/:id/cancel":
+    "Starts an operation that cancels the waiting members of a batch, and asks the running ones to end.",
+  "POST /batches/:id/retry":
+    "Starts an operation that runs the failed and cancelled members of a batch again.",
   "GET /jobs": "Returns all jobs.",
   "GET /jobs/:name": "Returns a job with its trend, schedules, failures and last runs.",
   "POST /jobs/:name/dispatch": "Dispatches a run of a job.",

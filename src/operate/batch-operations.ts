@@ -8,6 +8,16 @@ import { Operations } from "./operations.ts";
 /** Interval between two reads of a batch that other processes may finish. */
 const READ_EVERY = 100;
 
+/** Options of `cancelBatch()` and `retryBatch()`. */
+export interface BatchActionOptions {
+  /** Called repeatedly with the number of members that were changed, and of running members that were asked to end. */
+  progress?: ((done: number, requested: number) => void) | undefined;
+  /** Stops before the next members when it aborts. */
+  signal?: AbortSignal | undefined;
+}
+
+const ACTION_OPTIONS = { progress: true, signal: true } as const;
+
 /** The part of an instance that operates batches. */
 export abstract class BatchOperations extends Operations implements BatchControl {
   abstract addToBatch(id: number, additions: BatchAddition[]): Promise<number>;
@@ -24,21 +34,26 @@ export abstract class BatchOperations extends Operations implements BatchControl
     if (!(await batches.seal(checkBatchId(id)))) throw batchRefused("seal", id, null);
   }
 
-  /** Cancels the waiting members of a batch and asks the running ones to end. */
-  async cancelBatch(id: number): Promise<void> {
+  /**
+   * Cancels the waiting members of a batch and asks the running ones to end. If `signal` aborts meanwhile, the batch
+   * stays cancelled: workers cancel the rest of its members.
+   */
+  async cancelBatch(id: number, options: BatchActionOptions = {}): Promise<void> {
+    checkKeys(options, ACTION_OPTIONS, "cancelBatch()");
     const { batches } = await this.openStore();
-    const answer = await batches.cancel(checkBatchId(id));
+    const answer = await batches.cancel(checkBatchId(id), options);
     if (answer === null || answer === "finished") throw batchRefused("cancel", id, answer);
     this.cancelInWorker(answer.requested);
   }
 
   /**
    * Runs the members of a batch again that failed or were cancelled, and returns their number. When all have ended, the
-   * callbacks are dispatched again.
+   * callbacks are dispatched again. If `signal` aborts meanwhile, the rest of the members stay as they are.
    */
-  async retryBatch(id: number): Promise<number> {
+  async retryBatch(id: number, options: BatchActionOptions = {}): Promise<number> {
+    checkKeys(options, ACTION_OPTIONS, "retryBatch()");
     const { batches } = await this.openStore();
-    const retried = await batches.retry(checkBatchId(id));
+    const retried = await batches.retry(checkBatchId(id), options);
     if (retried === null) throw batchRefused("retry", id, null);
     this.wakeWorker();
     return retried;

@@ -104,6 +104,14 @@ export interface BatchCancellation {
   requested: number[];
 }
 
+/** Follows a change of many members. */
+export interface BatchWatch {
+  /** Called after each group of members, with the numbers of those that were changed and that were asked to end. */
+  progress?: ((done: number, requested: number) => void) | undefined;
+  /** Stops before the next group. */
+  signal?: AbortSignal | undefined;
+}
+
 /** The writes about batches (note 56). */
 export interface BatchStore {
   /** Inserts a batch with its first members, all or nothing. With `tx`, in the caller's transaction. */
@@ -124,14 +132,14 @@ export interface BatchStore {
   seal(id: number): Promise<boolean>;
   /**
    * Cancels the waiting members, in groups, and asks the running ones to end. The batch takes no more members. Null:
-   * there is no such batch.
+   * there is no such batch. If it is stopped, the sweep of a worker cancels the rest.
    */
-  cancel(id: number): Promise<BatchCancellation | "finished" | null>;
+  cancel(id: number, watch?: BatchWatch): Promise<BatchCancellation | "finished" | null>;
   /**
    * Runs the members again that failed or were cancelled and are kept. The batch is unfinished from then on, and its
    * callbacks are dispatched again. Returns their number; null: there is no such batch.
    */
-  retry(id: number): Promise<number | null>;
+  retry(id: number, watch?: BatchWatch): Promise<number | null>;
   /**
    * Finishes what processes left that have died: dispatches callbacks that are due, goes on cancelling members, and
    * counts members again that workers of older versions have ended.

@@ -9,6 +9,23 @@ const onServer: Pick<Mutant, "tests" | "stores"> = {
 
 export const mutants: Mutant[] = [
   {
+    rule: "A retry of a batch that is stopped leaves the batch sealed.",
+    file: "src/store/sql/batches.ts",
+    find: "if (batch.sealedAt !== null) await this.seal(id);",
+    replace: "if (batch.sealedAt !== null && !watch.signal?.aborted) await this.seal(id);",
+    tests,
+    stores,
+    only: "both stop when they are asked to",
+  },
+  {
+    rule: "A second request to retry a batch starts no second operation.",
+    file: "src/dashboard/api/bulk-operations.ts",
+    find: 'if ("batch" in selection && same) return same.view;',
+    replace: "void same;",
+    tests: ["test/dashboard/api/batches.test.ts"],
+    only: "answer at once for a batch",
+  },
+  {
     rule: "The transaction that settles a member of a batch counts it.",
     file: "src/store/sql/settle.ts",
     find: "  await tally.write(tx, who);\n",

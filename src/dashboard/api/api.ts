@@ -46,7 +46,7 @@ export function createApi(jobs: Punctual, settings: ApiSettings): MountedApi {
     ...runRoutes(services),
     ...runActions(services),
     ...bulkRoutes(services, bulk),
-    ...batchesRoutes(services),
+    ...batchesRoutes(services, bulk),
     ...jobsRoutes(services),
     ...queuesRoutes(services),
     ratesRoute(services),

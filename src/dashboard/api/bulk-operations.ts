@@ -16,8 +16,11 @@ const MOST_AT_ONCE = 4;
 const KEPT_FOR: number = HOUR;
 const PUBLISHED_EVERY: number = SECOND / 2;
 
-/** The runs of an operation: `ids`, or all that match a query. */
-export type Selection = { ids: number[] } | { q: string; zone: string | undefined };
+/** The runs of an operation: `ids`, all that match a query, or the members of a batch that the action is for. */
+export type Selection =
+  | { ids: number[] }
+  | { q: string; zone: string | undefined }
+  | { batch: number; members: number };
 
 interface Operation {
   view: BulkOperation;
@@ -43,6 +46,8 @@ export class BulkOperations {
   /** Starts an operation, and returns its state. Throws if the query is wrong or matches everything. */
   async start(action: BulkRequest["action"], selection: Selection, user: User): Promise<BulkOperation> {
     const running = [...this.#operations.values()].filter(({ view }) => view.state === "running");
+    const same = running.find(({ view }) => view.command === commandOf(action, selection));
+    if ("batch" in selection && same) return same.view;
     if (running.length >= MOST_AT_ONCE) {
       throw new HttpProblem({
         code: "TOO_MANY_OPERATIONS",
@@ -55,7 +60,7 @@ export class BulkOperations {
     const view: BulkOperation = {
       id: crypto.randomUUID(),
       action,
-      q: "q" in selection ? selection.q : null,
+      q: queryOf(selection),
       state: "running",
       done: 0,
       requested: 0,
@@ -104,6 +109,7 @@ export class BulkOperations {
   }
 
   async #count(selection: Selection): Promise<Count> {
+    if ("batch" in selection) return { value: selection.members, capped: false };
     if ("ids" in selection) return { value: selection.ids.length, capped: false };
     const { reports } = this.#services;
     return toCount(await reports.count({ where: selection.q, timezone: selection.zone }));
@@ -135,9 +141,12 @@ export class BulkOperations {
       state === "running"
         ? { total: total.value }
         : { done, ...(action === "cancel" && { requested }), skipped, error };
+    const isBatch = "batch" in selection;
     await this.#services.jobs.recordAction({
-      action: `runs.${action}`,
-      target: q ?? `${"ids" in selection ? selection.ids.length : 0} runs`,
+      action: `${isBatch ? "batch" : "runs"}.${action}`,
+      target: isBatch
+        ? `batch ${selection.batch}`
+        : (q ?? `${"ids" in selection ? selection.ids.length : 0} runs`),
       details: { operation: id, state, ...result },
       user: user.name,
       role: user.role,
@@ -147,23 +156,44 @@ export class BulkOperations {
 
   /** Returns false if it stopped before the last run. */
   async #apply(operation: Operation, selection: Selection): Promise<boolean> {
+    if ("batch" in selection) return this.#applyToBatch(operation, selection.batch);
     const target = "ids" in selection ? selection.ids : { where: selection.q, timezone: selection.zone };
     const report = await this.#call(operation.view.action, target, this.#options(operation));
     return !operation.stop.signal.aborted && processedIn(report) < MOST_RUNS;
   }
 
-  /** Notes the counts in the view, and publishes them at most twice a second. */
-  #options(operation: Operation): BulkOptions {
-    const { clock } = this.#services;
+  async #applyToBatch(operation: Operation, batch: number): Promise<boolean> {
+    const { jobs } = this.#services;
     const { view, stop } = operation;
+    const note = this.#noting(operation);
+    const options = {
+      progress: (done: number, requested: number) => note({ done, requested }),
+      signal: stop.signal,
+    };
+    if (view.action === "retry") await jobs.retryBatch(batch, options);
+    else await jobs.cancelBatch(batch, options);
+    if (stop.signal.aborted && view.action === "cancel")
+      view.error = "The batch stays cancelled: workers cancel its other members within a minute.";
+    return !stop.signal.aborted;
+  }
+
+  #options(operation: Operation): BulkOptions {
+    const note = this.#noting(operation);
+    const progress: BulkOptions["progress"] = (_done, _total, { done, requested, skipped }) =>
+      note({ done, requested, skipped: { ...skipped } });
+    return { limit: MOST_RUNS, progress, signal: operation.stop.signal };
+  }
+
+  /** Returns a function that notes counts in the view, and publishes them at most twice a second. */
+  #noting(operation: Operation): (counts: Partial<BulkOperation>) => void {
+    const { clock } = this.#services;
     let publishedAt = clock.monotonic();
-    const progress: BulkOptions["progress"] = (_done, _total, { done, requested, skipped }) => {
-      Object.assign(view, { done, requested, skipped: { ...skipped } });
+    return (counts) => {
+      Object.assign(operation.view, counts);
       if (clock.monotonic() - publishedAt < PUBLISHED_EVERY) return;
       publishedAt = clock.monotonic();
       this.#publish(operation);
     };
-    return { limit: MOST_RUNS, progress, signal: stop.signal };
   }
 
   #call(action: BulkRequest["action"], target: BulkTarget, options: BulkOptions): Promise<BulkReport> {
@@ -193,7 +223,14 @@ function processedIn({ done, requested, skipped }: BulkReport): number {
   return Object.values(skipped).reduce((total, count) => total + count, done + requested);
 }
 
+/** Returns a query that finds the runs; null: they were named. */
+function queryOf(selection: Selection): string | null {
+  if ("batch" in selection) return `batch:${selection.batch}`;
+  return "q" in selection ? selection.q : null;
+}
+
 function commandOf(action: BulkRequest["action"], selection: Selection): string {
+  if ("batch" in selection) return `punctual batch ${action} ${selection.batch}`;
   const which = "q" in selection ? `--where ${shellQuote(selection.q)}` : selection.ids.join(" ");
   return `punctual ${action} ${which}`;
 }

@@ -88,8 +88,8 @@ export interface Api {
   };
   "GET /batches/:id": { response: BatchDetail };
   "POST /batches/:id/seal": { body: Record<string, never>; response: ActionResult };
-  "POST /batches/:id/cancel": { body: Record<string, never>; response: ActionResult };
-  "POST /batches/:id/retry": { body: Record<string, never>; response: ActionResult };
+  "POST /batches/:id/cancel": { body: Record<string, never>; response: BulkOperation };
+  "POST /batches/:id/retry": { body: Record<string, never>; response: BulkOperation };
   "GET /jobs": { response: { items: JobView[] } };
   "GET /jobs/:name": { query: { over?: Span }; response: JobDetail };
   "POST /jobs/:name/dispatch": { body: DispatchRequest; response: DispatchResult };

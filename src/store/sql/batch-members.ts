@@ -1,6 +1,6 @@
 import { stateCodes } from "../../run/states.ts";
 import { yieldToEventLoop } from "../../time.ts";
-import type { BatchCancellation } from "../batches.ts";
+import type { BatchCancellation, BatchWatch } from "../batches.ts";
 import { BATCH_KEPT } from "./batch-finish.ts";
 import type { SqlContext } from "./context.ts";
 import { endRuns, type ForcedEnd } from "./control.ts";
@@ -9,6 +9,9 @@ import { revive } from "./revive.ts";
 
 /** Members that one statement reads. */
 const MEMBERS_READ = 1000;
+
+/** Members that are revived before others get a turn: on SQLite a statement does not leave the turn of the event loop. */
+const REVIVED_AT_ONCE = 50;
 
 /** Passes over the members of a cancelled batch: claims may turn waiting members into running ones meanwhile. */
 const PASSES = 5;
@@ -37,7 +40,12 @@ async function* membersIn(
 }
 
 /** Cancels the waiting members of a batch, and asks the running ones to end. */
-export async function withdraw(sql: SqlContext, batch: number, end: ForcedEnd): Promise<BatchCancellation> {
+export async function withdraw(
+  sql: SqlContext,
+  batch: number,
+  end: ForcedEnd,
+  { progress, signal }: BatchWatch,
+): Promise<BatchCancellation> {
   const { db, t } = sql;
   const report: BatchCancellation = { cancelled: 0, requested: [] };
   const isOpen = "(r.state in (0, 1) or (r.state = 2 and r.cancelled_at is null))";
@@ -51,6 +59,7 @@ export async function withdraw(sql: SqlContext, batch: number, end: ForcedEnd): 
         // Members that a claim has locked are running a moment later: the next pass finds them.
         const ended = await sql.transaction((tx) => endRuns(tx, which, end, { lock: db.skipLocked }));
         report.cancelled += ended.length;
+        progress?.(report.cancelled, report.requested.length);
       }
       const running = members.filter(({ state }) => state === stateCodes.running).map(({ id }) => id);
       for (const ids of inGroups(running)) {
@@ -61,6 +70,8 @@ export async function withdraw(sql: SqlContext, batch: number, end: ForcedEnd): 
         );
       }
       for (const id of running) report.requested.push(id);
+      progress?.(report.cancelled, report.requested.length);
+      if (signal?.aborted) return report;
     }
     if (found === 0) break;
   }
@@ -68,11 +79,21 @@ export async function withdraw(sql: SqlContext, batch: number, end: ForcedEnd): 
 }
 
 /** Runs the members of a batch again that failed or were cancelled, if history has them. Returns their number. */
-export async function reviveMembers(sql: SqlContext, batch: number, now: number): Promise<number> {
+export async function reviveMembers(
+  sql: SqlContext,
+  batch: number,
+  now: number,
+  { progress, signal }: BatchWatch,
+): Promise<number> {
   let revived = 0;
   const isWanted = `r.state in (${stateCodes.failed}, ${stateCodes.cancelled})`;
   for await (const members of membersIn(sql, "history", batch, isWanted)) {
-    for (const { id } of members) if ((await revive(sql, id, {}, now)) === "revived") revived++;
+    for (const group of inGroups(members, REVIVED_AT_ONCE)) {
+      for (const { id } of group) if ((await revive(sql, id, {}, now)) === "revived") revived++;
+      progress?.(revived, 0);
+      if (signal?.aborted) return revived;
+      await yieldToEventLoop();
+    }
   }
   return revived;
 }

@@ -6,6 +6,7 @@ import type {
   BatchRecord,
   BatchRefusal,
   BatchStore,
+  BatchWatch,
   NewBatch,
   NewMembers,
 } from "../batches.ts";
@@ -108,7 +109,7 @@ export class SqlBatches implements BatchStore {
     return isKnown;
   }
 
-  async cancel(id: number): Promise<BatchCancellation | "finished" | null> {
+  async cancel(id: number, watch: BatchWatch = {}): Promise<BatchCancellation | "finished" | null> {
     const { sql } = this.#parts;
     const now = await this.#parts.now();
     const state = await sql.transaction(async (tx) => {
@@ -129,13 +130,13 @@ export class SqlBatches implements BatchStore {
       );
       return "cancelled";
     });
-    return state === "cancelled" ? this.#withdraw(id, now) : state;
+    return state === "cancelled" ? this.#withdraw(id, now, watch) : state;
   }
 
-  async #withdraw(id: number, now: number): Promise<BatchCancellation> {
+  async #withdraw(id: number, now: number, watch: BatchWatch = {}): Promise<BatchCancellation> {
     const batches = new Set([id]);
     const end = { state: "cancelled", error: null, keep: CANCELLED_KEPT, now, batches } as const;
-    const report = await withdraw(this.#parts.sql, id, end);
+    const report = await withdraw(this.#parts.sql, id, end, watch);
     await this.ended(batches);
     if (report.requested.length > 0) await this.#parts.announce();
     return report;
@@ -145,7 +146,7 @@ export class SqlBatches implements BatchStore {
    * Leaves the batch open while it revives members, so that the first of them cannot finish it. If this process dies
    * meanwhile, the batch stays open until somebody retries or seals it.
    */
-  async retry(id: number): Promise<number | null> {
+  async retry(id: number, watch: BatchWatch = {}): Promise<number | null> {
     const { sql } = this.#parts;
     const now = await this.#parts.now();
     const [batch] = await readBatches(sql, [id]);
@@ -155,7 +156,7 @@ export class SqlBatches implements BatchStore {
       `update ${sql.t.batches} set sealed_at = null, failed_at = null, cancelled_at = null, finished_at = null, keep_until = null where id = ?`,
       id,
     );
-    const revived = await reviveMembers(sql, id, now);
+    const revived = await reviveMembers(sql, id, now, watch);
     if (batch.sealedAt !== null) await this.seal(id);
     await this.#parts.announce();
     return revived;

@@ -541,6 +541,30 @@ export function batches(database: Database): void {
       expect(await at.store.batches.retry(MISSING)).toBeNull();
     });
 
+    test("reports how far its cancelling and retrying is, and both stop when they are asked to", async () => {
+      const id = await create(1100);
+      const stop = new AbortController();
+      const seen: number[] = [];
+      const watch = { progress: (done: number) => void seen.push(done), signal: stop.signal };
+      stop.abort();
+      expect(await at.store.batches.cancel(id, watch)).toEqual({ cancelled: 1000, requested: [] });
+      expect(seen.at(-1)).toBe(1000);
+      expect(await read(id)).toMatchObject({ finishedAt: null, ...counts({ added: 1100, cancelled: 1000 }) });
+      await at.store.batches.sweep();
+      expect(await read(id)).toMatchObject({
+        finishedAt: at.clock.now(),
+        ...counts({ added: 1100, cancelled: 1100 }),
+      });
+      seen.length = 0;
+      expect(await at.store.batches.retry(id, watch)).toBe(50);
+      expect(seen).toEqual([50]);
+      expect(await read(id)).toMatchObject({
+        sealedAt: at.clock.now(),
+        finishedAt: null,
+        ...counts({ added: 1100, cancelled: 1050 }),
+      });
+    });
+
     test("that has nothing to retry stays finished", async () => {
       const id = await create(1);
       await end(at.store, await claimMembers(), "completed");

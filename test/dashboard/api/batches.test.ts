@@ -5,11 +5,13 @@ import type {
   BatchDetail,
   BatchesChanges,
   BatchView,
+  BulkOperation,
   Page,
   Problem,
   RunDetail,
 } from "../../../src/dashboard/api/contract.ts";
 import { open } from "../../api/support/instance.ts";
+import { eventually } from "../../support/eventually.ts";
 import { type Client, serve } from "../support/api.ts";
 
 function scene() {
@@ -23,6 +25,16 @@ function scene() {
   const report = jobs.define("report", () => {});
   const alert = jobs.define("alert", () => {}).keep(0);
   return { ...one, ...serve(jobs), row, report, alert };
+}
+
+/** Enough that an operation is seen under way. */
+const LARGE = 20_000;
+
+async function ended(client: Client, id: string): Promise<BulkOperation> {
+  return eventually("the end of the operation", async () => {
+    const { body } = await client.get<BulkOperation>(`/bulk/${id}`);
+    return body.state !== "running" && body;
+  });
 }
 
 const detail = async (client: Client, id: number) => (await client.get<BatchDetail>(`/batches/${id}`)).body;
@@ -133,31 +145,89 @@ describe("a batch", () => {
 });
 
 describe("actions on a batch", () => {
-  test("seal, cancel and retry change it and are recorded; those without effect are not", async () => {
+  test("seal changes it and is recorded; without effect it is not", async () => {
     const { jobs, viewer, operator, row } = scene();
-    const act = async (id: number, action: string) =>
-      (await operator.post<ActionResult>(`/batches/${id}/${action}`)).body.message;
-    const batch = await jobs
+    const { id } = await jobs
       .batch("import")
       .open()
-      .add(row.many([{ n: 1 }, { n: 2 }]));
-    const { id } = batch;
+      .add(row.many([{ n: 1 }]));
+    const seal = async () => (await operator.post<ActionResult>(`/batches/${id}/seal`)).body.message;
     expect((await detail(operator, id)).actions).toEqual(["seal", "cancel"]);
-    expect(await act(id, "retry")).toMatch(/has no failed or cancelled member/);
-    expect(await act(id, "seal")).toMatch(/is sealed: it finishes when/);
-    expect(await act(id, "seal")).toMatch(/was sealed before/);
+    expect(await seal()).toMatch(/is sealed: it finishes when/);
+    expect(await seal()).toMatch(/was sealed before/);
     expect((await detail(operator, id)).actions).toEqual(["cancel"]);
-    expect(await act(id, "cancel")).toMatch(/was cancelled/);
+    const { items } = (await viewer.get<Page<AuditEntry>>("/audit")).body;
+    expect(items.map(({ action, target, user }) => [action, target, user])).toEqual([
+      ["batch.seal", `batch ${id}`, "ana"],
+    ]);
+  });
+
+  test("cancel and retry are operations, which are recorded at their start and with their result", async () => {
+    const { jobs, viewer, operator, row } = scene();
+    const batch = await jobs.batch("import").add(row.many([{ n: 1 }, { n: 2 }]));
+    const { id } = batch;
+    const { status, body } = await operator.post<BulkOperation>(`/batches/${id}/cancel`);
+    expect(status).toBe(202);
+    const cancelling = { action: "cancel", q: `batch:${id}`, total: { value: 2, capped: false } };
+    expect(body).toMatchObject({ ...cancelling, command: `punctual batch cancel ${id}` });
+    expect(await ended(operator, body.id)).toMatchObject({ state: "finished", done: 2, requested: 0 });
     expect(await batch.status()).toMatchObject({ state: "finished", cancelled: 2 });
     const again = await operator.post<Problem>(`/batches/${id}/cancel`);
     expect([again.status, again.body.code]).toEqual([409, "BATCH_FINISHED"]);
-    expect(await act(id, "retry")).toMatch(/2 members wait for another attempt/);
+    const retry = (await operator.post<BulkOperation>(`/batches/${id}/retry`)).body;
+    expect(await ended(operator, retry.id)).toMatchObject({ state: "finished", done: 2, skipped: {} });
     expect(await batch.status()).toMatchObject({ state: "running", waiting: 2 });
-    const { items } = (await viewer.get<Page<AuditEntry>>("/audit")).body;
+    const items = await eventually("the entries", async () => {
+      const { entries } = await jobs.audit();
+      return entries.length === 4 && (await viewer.get<Page<AuditEntry>>("/audit")).body.items;
+    });
     expect(items.map(({ action, target, user, summary }) => [action, target, user, summary])).toEqual([
-      ["batch.retry", `batch ${id}`, "ana", "2 retried"],
-      ["batch.cancel", `batch ${id}`, "ana", ""],
-      ["batch.seal", `batch ${id}`, "ana", ""],
+      ["batch.retry", `batch ${id}`, "ana", "finished, 2 done"],
+      ["batch.retry", `batch ${id}`, "ana", "running, 2 runs matched"],
+      ["batch.cancel", `batch ${id}`, "ana", "finished, 2 done, 0 asked to stop"],
+      ["batch.cancel", `batch ${id}`, "ana", "running, 2 runs matched"],
     ]);
+  });
+
+  test("answer at once for a batch of 20,000 members, and others are served meanwhile", async () => {
+    const { jobs, operator, viewer, row } = scene();
+    const batch = await jobs.batch("large").add(row.many(Array.from({ length: LARGE }, (_, n) => ({ n }))));
+    const { id } = batch;
+    for (const [action, counts] of [
+      ["cancel", { state: "finished", cancelled: LARGE }],
+      ["retry", { state: "running", cancelled: 0, waiting: LARGE }],
+    ] as const) {
+      const { body } = await operator.post<BulkOperation>(`/batches/${id}/${action}`);
+      expect(body).toMatchObject({ state: "running", done: 0, total: { value: LARGE, capped: false } });
+      // A second request joins the operation.
+      expect((await operator.post<BulkOperation>(`/batches/${id}/${action}`)).body.id).toBe(body.id);
+      const seen = new Set<number>();
+      const result = await eventually(
+        "the end of the operation",
+        async () => {
+          const { body: now } = await viewer.get<BulkOperation>(`/bulk/${body.id}`);
+          seen.add(now.done);
+          return now.state !== "running" && now;
+        },
+        300_000,
+      );
+      expect(result).toMatchObject({ state: "finished", done: LARGE, error: null });
+      expect(seen.size).toBeGreaterThan(3);
+      expect(await batch.status()).toMatchObject(counts);
+    }
+  });
+
+  test("a retry that is stopped leaves the other members as they are, and the batch sealed", async () => {
+    const { jobs, operator, row } = scene();
+    const batch = await jobs.batch("import").add(row.many(Array.from({ length: 500 }, (_, n) => ({ n }))));
+    await batch.cancel();
+    const { body } = await operator.post<BulkOperation>(`/batches/${batch.id}/retry`);
+    await operator.post(`/bulk/${body.id}/stop`);
+    const { state, done } = await ended(operator, body.id);
+    expect(state).toBe("stopped");
+    expect(done).toBeLessThan(500);
+    const status = await batch.status();
+    expect(status).toMatchObject({ waiting: done, cancelled: 500 - done });
+    expect(status.sealedAt).not.toBeNull();
   });
 });

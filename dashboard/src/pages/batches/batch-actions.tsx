@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { BatchAction, BatchDetail } from "../../../../src/dashboard/api/contract.ts";
 import { request } from "../../api/client.ts";
+import { followBulk } from "../../bulk/bulk.ts";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { CommandLine } from "../../components/copy-button.tsx";
@@ -47,7 +48,8 @@ export function BatchActions({ batch, refresh }: { batch: BatchDetail; refresh()
           danger={current === "cancel"}
           act={async () => {
             const input = { params: { id }, body: {} };
-            notify((await request(`POST /batches/:id/${current}`, input)).message);
+            if (current === "seal") notify((await request("POST /batches/:id/seal", input)).message);
+            else followBulk(await request(`POST /batches/:id/${current}`, input));
             refresh();
           }}
           onClose={() => {

@@ -1,6 +1,8 @@
+import { useEffect } from "preact/hooks";
 import type { BatchDetail, CallbackView } from "../../../../src/dashboard/api/contract.ts";
 import { useResource } from "../../api/resource.ts";
 import { useRefresh } from "../../api/use-refresh.ts";
+import { operations } from "../../bulk/bulk.ts";
 import { BatchBar } from "../../charts/batch-bar.tsx";
 import { Breadcrumb } from "../../components/breadcrumb.tsx";
 import { Facts, Figures } from "../../components/facts.tsx";
@@ -25,6 +27,8 @@ export function BatchPage({ id }: { id: string }) {
   const { data } = resource;
   // The overview's version does not show that a batch was sealed, cancelled or finished.
   useRefresh(resource, data !== null && data.state !== "finished");
+  const ended = operations.value.filter(({ q, state }) => q === `batch:${id}` && state !== "running").length;
+  useEffect(resource.refresh, [ended]);
   const title = data ? visibleText(data.name) : `Batch ${id}`;
   return (
     <Page

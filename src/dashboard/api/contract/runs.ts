@@ -178,6 +178,7 @@ export interface BulkRequest {
 export interface BulkOperation {
   id: string;
   action: BulkRequest["action"];
+  /** Finds its runs; null: they were named by ids. */
   q: string | null;
   state: "running" | "finished" | "failed" | "stopped";
   /** Runs that were retried, cancelled or deleted. */

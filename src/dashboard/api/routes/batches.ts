@@ -1,7 +1,8 @@
+import { type BatchStatus, batchRefused } from "../../../run/batch.ts";
 import type { Route } from "../../server/route.ts";
 import { findBatch, readBatch } from "../batch-reader.ts";
-import type { BatchAction } from "../contract.ts";
-import { type ActionKey, defineAction, defineRead } from "../define-route.ts";
+import type { BulkOperations } from "../bulk-operations.ts";
+import { defineAction, defineRead } from "../define-route.ts";
 import { cursor, digits, idList, oneOf, toId } from "../request-values.ts";
 import type { Services } from "../services.ts";
 import { toBatchView } from "../views/batch.ts";
@@ -18,7 +19,7 @@ type Params = Readonly<Record<string, string>>;
 
 const idOf = (params: Params) => toId(params.id!, "the id of a batch");
 
-export function batchesRoutes(services: Services): Route[] {
+export function batchesRoutes(services: Services, operations: BulkOperations): Route[] {
   const { reports } = services;
   return [
     defineRead(
@@ -55,50 +56,39 @@ export function batchesRoutes(services: Services): Route[] {
     defineRead(services, "GET /batches/:id", {}, ({ params, user }) =>
       readBatch(services, idOf(params), user),
     ),
-    ...batchActions(services),
+    ...batchActions(services, operations),
   ];
 }
 
-/** The effect of an action on a batch. */
-interface BatchEffect {
-  message: string;
-  changed: boolean;
-  details?: { retried: number };
-}
-
-/** Actions on one batch. The target of their entries in the audit trail is `batch 12`, as the command line writes it. */
-function batchActions(services: Services): Route[] {
-  const { jobs } = services;
-  const define = (
-    key: Extract<ActionKey, `POST /batches/${string}`>,
-    act: (id: number) => Promise<BatchEffect>,
-  ) =>
-    defineAction(services, key, { role: "operator", body: {} }, async ({ params }) => {
-      const id = idOf(params);
-      const { message, changed, details } = await act(id);
-      const action = `batch.${key.split("/").at(-1) as BatchAction}`;
-      const audit = { action, target: `batch ${id}`, ...(details && { details }) };
-      return { response: { message }, audit: changed ? audit : null };
-    });
+/**
+ * Actions on one batch. The target of their entries in the audit trail is `batch 12`, as the command line writes it. A
+ * batch may have very many members, so that cancelling and retrying are operations that go on behind the response.
+ */
+function batchActions(services: Services, operations: BulkOperations): Route[] {
+  const start = (action: "cancel" | "retry", membersOf: (batch: BatchStatus) => number) =>
+    defineAction(
+      services,
+      `POST /batches/:id/${action}`,
+      { role: "operator", body: {} },
+      async ({ params, user }) => {
+        const batch = await findBatch(services, idOf(params));
+        const { id, state } = batch;
+        if (action === "cancel" && state === "finished") throw batchRefused("cancel", id, state);
+        const selection = { batch: id, members: membersOf(batch) };
+        // The operation itself is recorded, at its start and with its result.
+        return { status: 202, response: await operations.start(action, selection, user), audit: null };
+      },
+    );
   return [
-    define("POST /batches/:id/seal", async (id) => {
+    defineAction(services, "POST /batches/:id/seal", { role: "operator", body: {} }, async ({ params }) => {
+      const id = idOf(params);
       if ((await findBatch(services, id)).state !== "open")
-        return { message: `Batch ${id} was sealed before.`, changed: false };
-      await jobs.sealBatch(id);
-      return { message: `Batch ${id} is sealed: it finishes when its members have ended.`, changed: true };
+        return { response: { message: `Batch ${id} was sealed before.` }, audit: null };
+      await services.jobs.sealBatch(id);
+      const message = `Batch ${id} is sealed: it finishes when its members have ended.`;
+      return { response: { message }, audit: { action: "batch.seal", target: `batch ${id}` } };
     }),
-    define("POST /batches/:id/cancel", async (id) => {
-      await jobs.cancelBatch(id);
-      const message = `Batch ${id} was cancelled: waiting members do not start, running ones were asked to end.`;
-      return { message, changed: true };
-    }),
-    define("POST /batches/:id/retry", async (id) => {
-      const retried = await jobs.retryBatch(id);
-      if (retried === 0)
-        return { message: `Batch ${id} has no failed or cancelled member that is kept.`, changed: false };
-      const members = retried === 1 ? "1 member waits" : `${retried} members wait`;
-      const message = `Batch ${id} runs again: ${members} for another attempt.`;
-      return { message, changed: true, details: { retried } };
-    }),
+    start("cancel", ({ unfinished }) => unfinished),
+    start("retry", ({ failed, cancelled }) => failed + cancelled),
   ];
 }
