@@ -5,7 +5,7 @@ import { commitOf } from "./support/commits.ts";
 import { onEachServer } from "./support/kinds.ts";
 
 /** `BATCHES=2000` is a longer proof. */
-const BATCHES = Number(process.env.BATCHES ?? 150);
+const BATCHES = Number(process.env.BATCHES ?? 80);
 
 /** Workers die with runs, connections are cut, and answers to commits are lost. */
 onEachServer((kind) => {

@@ -4,7 +4,7 @@ import { onEachServer } from "./support/kinds.ts";
 import { Scene } from "./support/server-scene.ts";
 import type { Act } from "./support/server-worker.ts";
 
-const RUNS = 20_000;
+const RUNS = 8000;
 const WORKERS = 8;
 
 onEachServer((kind) => {

@@ -49,11 +49,9 @@ function expectEachSecondOnce(ticks: number[]): void {
 const errorsOf = ({ journal }: Scene) => journal.entries.filter(({ what }) => what === "error");
 
 describe("a job that ticks every second", () => {
-  test("has exactly one run per second with eight workers for a minute", { timeout: 150_000 }, async ({
-    scene,
-  }) => {
+  test("has exactly one run per second with eight workers", { timeout: 150_000 }, async ({ scene }) => {
     for (let i = 0; i < WORKERS; i++) ticker(scene, `worker ${i}`, "1 day");
-    expectEachSecondOnce(await tickFor(scene, 60));
+    expectEachSecondOnce(await tickFor(scene, 30));
     expect(errorsOf(scene)).toEqual([]);
     expect(scene.rows("select missed from punctual_schedules")).toEqual([{ missed: 0 }]);
   });
