@@ -42,7 +42,8 @@ export interface Events {
   "run.failed": AttemptEndEvent & { error: Failure };
   "run.skipped": AttemptEndEvent & { reason: string | null };
   "run.cancelled": AttemptEndEvent & { reason: string | null };
-  "run.snoozed": AttemptEndEvent & { delay: number };
+  /** `slowedDown`: by `run.slowDown()`; `delay` is how long the rate of the run is closed at least. */
+  "run.snoozed": AttemptEndEvent & { delay: number; slowedDown?: true };
   "run.released": AttemptEndEvent;
   /**
    * The outcome of the attempt was not written: its lease was lost, or the database did not answer before the worker

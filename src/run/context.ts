@@ -41,6 +41,13 @@ export interface RunContext {
   log(message: string, data?: unknown): void;
   /** Ends this attempt and runs the handler again later; the attempt does not count. */
   snooze(delay: Duration): never;
+  /**
+   * Ends this attempt and closes the rate of this run for everybody, for at least this time: for a service that answers
+   * "too many requests". The attempt does not count; the run waits in its place until the rate opens. Of several rates
+   * it closes the most specific one that the run is under: that of its key, else that of its job, else that of its
+   * queue. Throws INVALID_OPTION if the run is under none.
+   */
+  slowDown(delay: Duration): never;
   /** Ends the run as cancelled, which is not a failure. */
   discard(reason?: string): never;
   /**

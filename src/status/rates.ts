@@ -1,13 +1,16 @@
 import type { RateRecord } from "../store/records.ts";
 
 /** A rate of a job, of a key or of a queue, and how much of it is spent. */
-export interface RateInfo extends Omit<RateRecord, "opensAt"> {
+export interface RateInfo extends Omit<RateRecord, "opensAt" | "slowedUntil"> {
   /** When the next run may start; null: now. */
   opensAt: Date | null;
+  /** Until when `run.slowDown()` of a handler has closed it; null: none has. */
+  slowedUntil: Date | null;
 }
 
-export function toRateInfo({ opensAt, ...rate }: RateRecord): RateInfo {
-  return { ...rate, opensAt: opensAt === null ? null : new Date(opensAt) };
+export function toRateInfo({ opensAt, slowedUntil, ...rate }: RateRecord): RateInfo {
+  const toDate = (time: number | null) => (time === null ? null : new Date(time));
+  return { ...rate, opensAt: toDate(opensAt), slowedUntil: toDate(slowedUntil) };
 }
 
 /** Returns the owner of a rate in words: `job mail`, `job sync, key a`, `queue api`. */

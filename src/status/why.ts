@@ -226,7 +226,7 @@ function fullLimits(facts: WaitFacts): string[] {
 }
 
 function closedRates({ rates = [], ahead, now }: WaitFacts): string[] {
-  return rates.flatMap(({ opensAt, ...rate }) => {
+  return rates.flatMap(({ opensAt, slowedUntil, ...rate }) => {
     if (opensAt === null) return [];
     const { job, key, queue } = rate;
     const subject =
@@ -237,8 +237,14 @@ function closedRates({ rates = [], ahead, now }: WaitFacts): string[] {
           : `Runs with its key "${key}"`;
     const many = ahead >= 1000 ? "1,000 or more" : String(ahead);
     const before = ahead > 0 ? `; ${many} ready ${ahead === 1 ? "run comes" : "runs come"} before it` : "";
-    const opens = `It opens at ${new Date(opensAt).toISOString()} (in ${span(opensAt - now)})`;
-    return [`${subject} may start ${rateText(rate)}, and no start is left. ${opens}${before}.`];
+    const at = (time: number) => `${new Date(time).toISOString()} (in ${span(time - now)})`;
+    const why =
+      slowedUntil === null
+        ? `may start ${rateText(rate)}, and no start is left. It opens at ${at(opensAt)}`
+        : `${key === null ? "was" : "were"} slowed down until ${at(slowedUntil)} by run.slowDown() of a handler`;
+    const later =
+      slowedUntil !== null && opensAt > slowedUntil ? `; no start is left before ${at(opensAt)}` : "";
+    return [`${subject} ${why}${later}${before}.`];
   });
 }
 

@@ -9,7 +9,7 @@ export interface Rate {
 
 /** The starts that count towards a rate, by the database's clock. */
 export interface Bucket {
-  /** Starts, the oldest first: a time and how many. Times ascend. */
+  /** Starts, the oldest first: a time and how many. Times ascend. A count of 0 is the time of a `shut`. */
   spent: readonly Spent[];
   /** When an even pace has caught up with the starts, in microseconds. 0: there is no burst, or it has. */
   paced: number;
@@ -43,13 +43,18 @@ export function isSetBack({ spent }: Bucket, clock: number): boolean {
 
 /** Returns the bucket as it counts at a time, without the starts that no window from now on contains. */
 export function settle(rate: Rate, bucket: Bucket, clock: number): { bucket: Bucket; now: number } {
+  const { bucket: current, now } = follow(bucket, clock);
+  const spent = current.spent.filter(([at]) => at + rate.per > now);
+  return { bucket: { ...current, spent }, now };
+}
+
+/** Returns the bucket with its times moved along with a clock that was set back. */
+function follow(bucket: Bucket, clock: number): { bucket: Bucket; now: number } {
   const last = bucket.spent.at(-1)?.[0] ?? 0;
   // The time since the last start is unknown, and at least 0.
   const back = isSetBack(bucket, clock) ? last - clock : 0;
   const now = Math.max(clock, last - back);
-  const spent = bucket.spent
-    .map(([at, count]): Spent => [at - back, count])
-    .filter(([at]) => at + rate.per > now);
+  const spent = bucket.spent.map(([at, count]): Spent => [at - back, count]);
   const paced = Math.max(0, bucket.paced - back * 1000);
   const shutUntil = Math.max(0, bucket.shutUntil - back);
   return { bucket: { spent, paced, shutUntil }, now };
@@ -90,10 +95,25 @@ export function join(one: Bucket, other: Bucket): Bucket {
   };
 }
 
-/** Returns the bucket, closed for at least `ms` from now on. */
-export function shut(rate: Rate, bucket: Bucket, clock: number, ms: number): Bucket {
-  const { bucket: current, now } = settle(rate, bucket, clock);
-  return { ...current, shutUntil: Math.max(current.shutUntil, now + ms) };
+/**
+ * Returns the bucket, closed for at least `ms` from now on. It keeps all starts, whatever the rate, and the time of this
+ * call: if the clock is set back, the bucket is closed for as long as it was to be, and not until that time.
+ */
+export function shut(bucket: Bucket, clock: number, ms: number): Bucket {
+  const { bucket: current, now } = follow(bucket, clock);
+  const starts = current.spent.filter(([, count]) => count > 0);
+  const isNoted = starts.at(-1)?.[0] === now;
+  return {
+    ...current,
+    spent: isNoted ? starts : [...starts, [now, 0]],
+    shutUntil: Math.max(current.shutUntil, now + ms),
+  };
+}
+
+/** Returns until when the bucket is shut, whatever the rate; null: it is not. */
+export function shutUntil(bucket: Bucket, clock: number): number | null {
+  const { bucket: current, now } = follow(bucket, clock);
+  return current.shutUntil > now ? current.shutUntil : null;
 }
 
 /** Returns the first time from now on at which `wanted` runs may start. */

@@ -283,6 +283,8 @@ export interface RateRecord {
   spent: number;
   /** When the next run may start; null: now. */
   opensAt: number | null;
+  /** Until when `run.slowDown()` of a handler has closed it; null: none has. */
+  slowedUntil: number | null;
 }
 
 /**

@@ -89,6 +89,8 @@ export interface ClaimedRun extends Lease {
   started: boolean;
   /** Claimed only to compute its key: the job has a limit per key, and the producer could not compute the key. */
   unkeyed: boolean;
+  /** Whether the start of the run counts towards a rate. */
+  rated: boolean;
   /** The stream that claimed the run, which settles it as well. The worker sets it. */
   stream?: number;
   /** Log lines of this attempt, and of those before it since the last one that counted. */
@@ -117,6 +119,8 @@ export interface Settlement extends Lease {
   lane?: string;
   /** The run's `batchId`: the transaction that ends a member of a batch counts it. */
   batchId?: string | null;
+  /** snoozed: how long to close the most specific rate that the run is under, in milliseconds. */
+  slowDown?: number;
   /** released: whether the handler was called, so that the next attempt gets another number. */
   executed?: boolean;
 }

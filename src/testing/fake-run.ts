@@ -11,13 +11,14 @@ export interface FakeRun extends RunContext {
   /** How the handler ended its attempt early; null: it did not. */
   readonly ending:
     | { kind: "snoozed"; delay: number | string }
+    | { kind: "slowed down"; delay: number | string }
     | { kind: "discarded"; reason: string | null }
     | null;
 }
 
 /**
  * Returns the second argument of a handler, for a test that calls the handler itself. `given` replaces any of its
- * members. `snooze()` and `discard()` throw, as in a worker; `transaction()` rejects unless `given` has one.
+ * members. `snooze()`, `slowDown()` and `discard()` throw, as in a worker; `transaction()` rejects unless `given` has one.
  */
 export function fakeRun(given: Partial<RunContext> = {}): FakeRun {
   const logged: { message: string; data: unknown }[] = [];
@@ -48,6 +49,7 @@ export function fakeRun(given: Partial<RunContext> = {}): FakeRun {
     progress: (value: JsonValue, of?: number) => void progressed.push(toProgress(value, of)),
     log: (message, data) => void logged.push({ message, data }),
     snooze: (delay) => end({ kind: "snoozed", delay }),
+    slowDown: (delay) => end({ kind: "slowed down", delay }),
     discard: (reason) => end({ kind: "discarded", reason: reason ?? null }),
     transaction: () =>
       Promise.reject(

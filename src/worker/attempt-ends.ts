@@ -12,8 +12,18 @@ import type { ExecutionParts } from "./parts.ts";
 /** How long a handler has to return after its signal aborted. */
 export const ABORT_GRACE = 5000;
 
-/** How a handler ends its attempt itself, by `snooze()` or `discard()`. */
-export type EarlyEnd = { kind: "snoozed"; delay: number } | { kind: "discarded"; reason: string | null };
+/** How a handler ends its attempt itself, by `snooze()`, `slowDown()` or `discard()`. */
+export type EarlyEnd =
+  | { kind: "snoozed"; delay: number }
+  | { kind: "slowed down"; delay: number }
+  | { kind: "discarded"; reason: string | null };
+
+/** The methods by which a handler ends its attempt. */
+const METHODS: Record<EarlyEnd["kind"], string> = {
+  snoozed: "snooze",
+  "slowed down": "slowDown",
+  discarded: "discard",
+};
 
 /** Thrown to leave the handler. The context keeps the `EarlyEnd` too, in case the handler catches this error. */
 export class EndOfAttempt extends Error {
@@ -30,6 +40,28 @@ brand(EndOfAttempt, "EndOfAttempt");
 
 export function snoozeEnd(delay: Duration): EarlyEnd {
   return { kind: "snoozed", delay: toMilliseconds(delay, "snooze()") };
+}
+
+/** Throws INVALID_OPTION if no rate counted the start of the run: there is none to close. */
+export function slowDownEnd({ id, name, rated }: ClaimedRun, delay: Duration): EarlyEnd {
+  const ms = toMilliseconds(delay, "slowDown()");
+  if (rated) return { kind: "slowed down", delay: ms };
+  throw new PunctualError(
+    "INVALID_OPTION",
+    `run.slowDown() closes the rate that a run is under, and run ${id} of "${name}" is under none: give its job or its queue a rate, or call run.snooze().`,
+  );
+}
+
+/** Returns the result of an attempt that its handler has ended itself. */
+export function endedEarly(end: EarlyEnd): Result {
+  switch (end.kind) {
+    case "snoozed":
+      return { outcome: "snoozed", delay: end.delay };
+    case "slowed down":
+      return { outcome: "snoozed", delay: 0, slowDown: end.delay };
+    case "discarded":
+      return { outcome: "cancelled", reason: end.reason };
+  }
 }
 
 /** Why a handler's signal aborted. */
@@ -60,12 +92,11 @@ export function repeatedTransaction({ id, name }: ClaimedRun, isCommitted: boole
   );
 }
 
-/** Returns the error of `snooze()` or `discard()` after the handler's transaction has completed the run. */
+/** Returns the error of `snooze()` and the like after the handler's transaction has completed the run. */
 export function completedAlready({ id, name }: ClaimedRun, { kind }: EarlyEnd): PunctualError {
-  const method = kind === "snoozed" ? "snooze" : "discard";
   return new PunctualError(
     "RUN_FINISHED",
-    `run.${method}() was called in run ${id} of "${name}", which run.transaction() has completed. Call it before the transaction, or in it, which rolls the transaction back.`,
+    `run.${METHODS[kind]}() was called in run ${id} of "${name}", which run.transaction() has completed. Call it before the transaction, or in it, which rolls the transaction back.`,
   );
 }
 

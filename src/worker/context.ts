@@ -8,7 +8,14 @@ import { toProgress } from "../run/progress.ts";
 import { policyOf } from "../run/retries.ts";
 import type { ClaimedRun, Store } from "../store/store.ts";
 import { type Clock, type Duration, sleep } from "../time.ts";
-import { completedAlready, countedAttempts, type EarlyEnd, EndOfAttempt, snoozeEnd } from "./attempt-ends.ts";
+import {
+  completedAlready,
+  countedAttempts,
+  type EarlyEnd,
+  EndOfAttempt,
+  slowDownEnd,
+  snoozeEnd,
+} from "./attempt-ends.ts";
 import { isThenable } from "./hook-calls.ts";
 import type { HandlerBatches } from "./parts.ts";
 
@@ -154,6 +161,10 @@ export class Context implements RunContext {
     return this.#end(snoozeEnd(delay));
   }
 
+  slowDown(delay: Duration): never {
+    return this.#end(slowDownEnd(this.#owner.run, delay));
+  }
+
   discard(reason?: string): never {
     return this.#end({ kind: "discarded", reason: reason === undefined ? null : String(reason) });
   }
@@ -174,7 +185,7 @@ export class Context implements RunContext {
     await Promise.all([this.#writing, ...(this.#adding ?? [])]);
   }
 
-  /** Throws again what `snooze()` or `discard()` threw, if the handler has caught it: the attempt has ended. */
+  /** Throws again what `snooze()`, `slowDown()` or `discard()` threw, if the handler has caught it: the attempt has ended. */
   #refuseEnded(): void {
     if (this.earlyEnd !== null) throw new EndOfAttempt(this.earlyEnd);
   }

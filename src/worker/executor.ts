@@ -20,7 +20,8 @@ export type Result =
   | { outcome: "retried"; error: unknown; delay: number; failure?: Failure }
   | { outcome: "failed"; error: unknown; failure?: Failure }
   | { outcome: "skipped" | "cancelled"; reason: string | null }
-  | { outcome: "snoozed"; delay: number }
+  /** `slowDown`: how long to close the rate of the run, which waits for it in its place. */
+  | { outcome: "snoozed"; delay: number; slowDown?: number }
   /** `lane`: of a run that was claimed only to compute its key. `interrupted`: what ended the handler; absent: it was not called. */
   | { outcome: "released"; lane?: string; interrupted?: Failure }
   /** The run was lost with its child process. */

@@ -11,6 +11,7 @@ import {
   afterFailure,
   completion,
   EndOfAttempt,
+  endedEarly,
   interruption,
   isWorthRetrying,
   repeatedTransaction,
@@ -311,10 +312,7 @@ export class LocalExecution implements Execution, ContextOwner {
 
   #endedEarly(): Result | null {
     const { earlyEnd: end } = this.#context;
-    if (end === null) return null;
-    return end.kind === "snoozed"
-      ? { outcome: "snoozed", delay: end.delay }
-      : { outcome: "cancelled", reason: end.reason };
+    return end && endedEarly(end);
   }
 
   /** An error after the handler's transaction has completed the run cannot fail it. */

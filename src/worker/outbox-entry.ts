@@ -54,6 +54,7 @@ export function toOutboxEntry(
       break;
     case "snoozed":
       settlement.delay = result.delay;
+      if (result.slowDown !== undefined) settlement.slowDown = result.slowDown;
       break;
     case "released":
       if (result.lane !== undefined) settlement.lane = result.lane;
@@ -119,7 +120,12 @@ export function settledEvent({ run, settlement, result, failure }: OutboxEntry):
     case "cancelled":
       return ["run.cancelled", { ...of, reason: result.reason }];
     case "snoozed":
-      return ["run.snoozed", { ...of, delay: result.delay }];
+      return [
+        "run.snoozed",
+        result.slowDown === undefined
+          ? { ...of, delay: result.delay }
+          : { ...of, delay: result.slowDown, slowedDown: true },
+      ];
     case "released":
       return ["run.released", of];
   }

@@ -112,6 +112,7 @@ test("runs start as the rate admits them, and why() says when the next may", asy
       burst: null,
       spent: 2,
       opensAt: new Date(begin + 60_000),
+      slowedUntil: null,
     },
   ]);
   expect((await jobs.status()).jobs[0]).toMatchObject({

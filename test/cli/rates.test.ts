@@ -23,6 +23,15 @@ test("rates are listed with what is spent and when they open", async () => {
   expect((await call("status", "--queues")).stdout).toContain("50 in 1 h");
 });
 
+test("a rate that a handler has slowed down is listed as such", async () => {
+  const { call, jobs } = scene();
+  const mail = jobs.define("mail", async (_, run) => run.slowDown("1h")).rate(20, "1m");
+  const run = await mail.dispatch({});
+  await jobs.run();
+  expect((await call("rates")).stdout).toMatch(/job mail +20 in 1 min +1 +19 +\S.*, slowed down/);
+  expect((await call("show", String(run.id))).stdout).toContain('Its job "mail" was slowed down until ');
+});
+
 test("without a rate, rates says so", async () => {
   const { call, jobs } = scene();
   jobs.define("mail", async () => {});

@@ -110,6 +110,7 @@ run.id = 5;
 
 declare const context: RunContext;
 same<ReturnType<typeof context.snooze>, never>();
+same<ReturnType<typeof context.slowDown>, never>();
 same<ReturnType<typeof context.discard>, never>();
 context.progress({ done: 1, of: [1, null] });
 context.transaction((tx) => tx.exec("select 1"));

@@ -9,6 +9,7 @@ import {
   readBucket,
   room,
   shut,
+  shutUntil,
   spend,
   writeBucket,
 } from "../../src/store/rate.ts";
@@ -135,7 +136,7 @@ describe("a rate", () => {
       fc.property(rates, loads, fc.integer({ min: 0, max: 6000 }), (rate, steps, ms) => {
         let { bucket } = run(rate, steps);
         const now = START + steps.reduce((sum, { wait }) => sum + wait, 0);
-        if (ms % 2 === 0) bucket = shut(rate, bucket, now, ms);
+        if (ms % 2 === 0) bucket = shut(bucket, now, ms);
         const at = opensAt(rate, bucket, now);
         expect(room(rate, bucket, at)).toBeGreaterThan(0);
         if (at > now) expect(room(rate, bucket, at - 1)).toBe(0);
@@ -143,6 +144,74 @@ describe("a rate", () => {
         expect(room(rate, bucket, Math.max(now, rest))).toBe(rate.burst ?? rate.limit);
       }),
     );
+  });
+
+  test("that is shut admits nothing until then, and as many afterwards as if it had not been", () => {
+    const steps = fc.array(
+      fc.record({
+        wait: fc.integer({ min: 0, max: 400 }),
+        wanted: fc.integer({ min: 0, max: 20 }),
+        shutFor: fc.oneof(fc.constant(null), fc.integer({ min: 0, max: 2000 })),
+      }),
+      { maxLength: 200 },
+    );
+    fc.assert(
+      fc.property(rates, steps, (rate, list) => {
+        const starts: number[] = [];
+        let bucket = EMPTY;
+        // The same starts without any shut.
+        let open = EMPTY;
+        let now = START;
+        let until = 0;
+        for (const { wait, wanted, shutFor } of list) {
+          now += wait;
+          if (shutFor !== null) {
+            bucket = readBucket(writeBucket(shut(bucket, now, shutFor)));
+            until = Math.max(until, now + shutFor);
+          }
+          expect(shutUntil(bucket, now)).toBe(until > now ? until : null);
+          const free = room(rate, bucket, now);
+          expect(free).toBe(now < until ? 0 : room(rate, open, now));
+          expect(emptyAt(rate, bucket)).toBeGreaterThanOrEqual(until);
+          const count = Math.min(wanted, free);
+          if (count === 0) continue;
+          bucket = spend(rate, bucket, now, count);
+          open = spend(rate, open, now, count);
+          starts.push(...Array<number>(count).fill(now));
+        }
+        expect(mostInWindow(starts, rate.per)).toBeLessThanOrEqual(rate.limit);
+      }),
+    );
+  });
+
+  test("that is shut, and whose clock is then set back, opens after that time at the latest", () => {
+    const times = fc.record({
+      spentBefore: fc.integer({ min: 0, max: 20_000 }),
+      ms: fc.integer({ min: 0, max: 60_000 }),
+      after: fc.integer({ min: 0, max: 60_000 }),
+      back: fc.integer({ min: 0, max: 7_200_000 }),
+    });
+    fc.assert(
+      fc.property(rates, times, ({ limit, per }, { spentBefore, ms, after, back }) => {
+        const rate = { limit, per, burst: null };
+        const shutAt = START + spentBefore;
+        const bucket = shut(spend(rate, EMPTY, START, 1), shutAt, ms);
+        const clock = shutAt + after - back;
+        const opening = opensAt(rate, bucket, clock);
+        // A lag of up to 5 s is no change of the clock.
+        expect(opening - clock).toBeLessThanOrEqual(Math.max(ms, per) + 5000);
+        expect(after + Math.max(0, (shutUntil(bucket, clock) ?? clock) - clock)).toBeGreaterThanOrEqual(ms);
+      }),
+    );
+  });
+
+  test("keeps few entries, however often it is shut", () => {
+    const rate = { limit: 1000, per: 60_000, burst: null };
+    let bucket = EMPTY;
+    for (let now = START; now < START + 1000; now++) bucket = shut(bucket, now, 10);
+    bucket = spend(rate, bucket, START + 2000, 1);
+    for (let now = START + 2000; now < START + 3000; now++) bucket = shut(bucket, now, 10);
+    expect(bucket.spent).toHaveLength(2);
   });
 
   test("admits no more in real time when the clock is set back", () => {

@@ -16,6 +16,10 @@ export function rateColumns(now: Date, page: Page): Column<RateInfo>[] {
     { title: "Rate", cell: rateText },
     { title: "Spent", cell: ({ spent }) => grouped(spent), align: "right" },
     { title: "Free", cell: ({ spent, limit }) => grouped(Math.max(0, limit - spent)), align: "right" },
-    { title: "Opens", cell: ({ opensAt }) => (opensAt ? moment(opensAt, now, page.zone) : "open") },
+    {
+      title: "Opens",
+      cell: ({ opensAt, slowedUntil }) =>
+        opensAt ? `${moment(opensAt, now, page.zone)}${slowedUntil ? ", slowed down" : ""}` : "open",
+    },
   ];
 }

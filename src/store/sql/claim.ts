@@ -143,12 +143,14 @@ export type RecalledRow = RunRow & { lease_token: string; started_at: number | n
 /** Converts rows that an earlier try of the claim took. */
 export function toRecalledRuns(
   rows: RecalledRow[],
-  chooser: { lacksKey(row: RunRow): boolean },
+  chooser: { lacksKey(row: RunRow): boolean; ratesOf(row: RunRow): string[] },
   now: number,
 ): ClaimedRun[] {
   return rows.sort(compareRuns).map((row) => {
     const unkeyed = row.owner === null && chooser.lacksKey(row);
-    return toClaimedRun({ ...row, unkeyed }, row.lease_token, now, row.started_at !== null);
+    const rates = row.owner === null ? chooser.ratesOf(row) : [];
+    const recalled = { ...row, unkeyed, ...(rates.length > 0 && { rates }) };
+    return toClaimedRun(recalled, row.lease_token, now, row.started_at !== null);
   });
 }
 
@@ -182,6 +184,7 @@ export function toClaimedRun(row: RunRow, token: string, now: number, started: b
     claimedAt: now,
     started,
     unkeyed: row.unkeyed ?? false,
+    rated: row.rates !== undefined,
     logged: row.logged,
   };
 }

@@ -1,6 +1,6 @@
 import { LAST, laneOf } from "../../run/lanes.ts";
 import { jobLimitName, keyLimitName, queueLimitName } from "../chooser.ts";
-import { EMPTY, opensAt, type Rate, readBucket, room, spentIn } from "../rate.ts";
+import { EMPTY, opensAt, type Rate, readBucket, room, shutUntil, spentIn } from "../rate.ts";
 import type { RateSearch } from "../reads.ts";
 import type { RateRecord } from "../records.ts";
 import { readRate, readRates } from "../stored-limits.ts";
@@ -123,5 +123,6 @@ function toRecord(subject: Subject, rate: Rate, text: string | undefined, now: n
     ...rate,
     spent: spentIn(rate, bucket, now),
     opensAt: isOpen ? null : opensAt(rate, bucket, now),
+    slowedUntil: shutUntil(bucket, now),
   };
 }

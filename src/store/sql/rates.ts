@@ -53,7 +53,7 @@ export async function pruneRates(sql: SqlContext, now: number): Promise<void> {
 /** Returns how many of these buckets could be deleted. */
 async function deleteEmpty(tx: SqlContext, names: string[], now: number): Promise<number> {
   const { t } = tx;
-  const held = await lockGates(tx, names);
+  const held = await lockGates(tx, names, tx.db.skipLocked);
   const locked = names.filter((name) => held.has(gateOf(name)));
   if (locked.length === 0) return 0;
   await tx.run(
@@ -92,13 +92,16 @@ export async function moveRates(tx: SqlContext, from: string, to: string): Promi
   }
 }
 
-/** Locks the gates of these limits, except those that other transactions hold. SQLite has one lock for all. */
-async function lockGates(tx: SqlContext, names: string[]): Promise<Set<number>> {
+/**
+ * Locks the gates of these limits and returns the locked ones. `lock` says whether to wait for those that other
+ * transactions hold, or to skip them. SQLite has one lock for all.
+ */
+export async function lockGates(tx: SqlContext, names: string[], lock: string): Promise<Set<number>> {
   const { db, t } = tx;
   const gates = [...new Set(names.map(gateOf))];
-  if (db.skipLocked === "") return new Set(gates);
+  if (db.forUpdate === "") return new Set(gates);
   const rows = await tx.all<{ id: number }>(
-    `select id from ${t.gates} where id in (${placeholders(gates)}) order by id${db.skipLocked}`,
+    `select id from ${t.gates} where id in (${placeholders(gates)}) order by id${lock}`,
     ...gates,
   );
   const ids = rows.map(({ id }) => id);

@@ -7,6 +7,7 @@ import type { SqlContext } from "./context.ts";
 import { type Database, first, idsAsJson, type Tables } from "./database.ts";
 import { moveLeasedToHistory, moveToHistory, type RunEnding } from "./history.ts";
 import { putBack } from "./put-back.ts";
+import type { SlowedRun } from "./slow-down.ts";
 
 /** A running run, as it was when its lease was compared. */
 interface HeldRun extends FreedRun {
@@ -23,6 +24,8 @@ export interface SettleResult {
   freed: FreedRun[];
   /** Batches whose members these settlements ended. */
   batches: ReadonlySet<number>;
+  /** Runs whose handlers have slowed their rates down, which is not written yet. */
+  slowed: SlowedRun[];
 }
 
 /** Settlements that were written, those among them that ended a cancelled run, and the runs under limits. */
@@ -30,6 +33,7 @@ interface SettledGroup {
   settlements: Settlement[];
   cancelled?: Settlement[];
   freed: FreedRun[];
+  slowed?: SlowedRun[];
 }
 
 /**
@@ -44,7 +48,7 @@ export async function settleOnce(
   again: boolean,
 ): Promise<SettleResult> {
   const { t } = tx;
-  let settled: SettleResult = { written: [], freed: [], batches: new Set() };
+  let settled: SettleResult = { written: [], freed: [], batches: new Set(), slowed: [] };
   if (settle.length > 0) {
     if (again) {
       const text = `select seq from ${t.exchanges} where worker = ? and stream = ?`;
@@ -92,6 +96,7 @@ export async function settleAll(
     written: settlements.map((one) => (cancelled.has(one) ? "cancelled" : written.has(one))),
     freed: settled.flatMap(({ freed }) => freed),
     batches,
+    slowed: settled.flatMap(({ slowed = [] }) => slowed),
   };
 }
 
@@ -208,7 +213,8 @@ async function settleInSteps(
   });
   await moveToHistory(tx, endings, now, tally);
   const freed = mine.map(({ id }) => held.get(id)!).filter(({ limited }) => limited === 1);
-  return { settlements: mine, cancelled: mine.filter(isCancelled), freed };
+  const slowed = mine.flatMap(({ id, slowDown: ms }) => (ms === undefined ? [] : { ...held.get(id)!, ms }));
+  return { settlements: mine, cancelled: mine.filter(isCancelled), freed, slowed };
 }
 
 /** Whether the handler was called and did not finish: by no fault of the run, which goes back. */

@@ -52,6 +52,7 @@ import {
   settleOnce,
   updateHeld,
 } from "./settle.ts";
+import { slowDown } from "./slow-down.ts";
 import { syncJobs } from "./sync.ts";
 import { tick } from "./ticks.ts";
 import { TimeLimitedSql } from "./time-limit.ts";
@@ -224,8 +225,11 @@ export abstract class SqlStore extends OperatorStore implements Store {
     );
   }
 
-  protected settleOnce(tx: Transaction, request: ExchangeRequest, now: number): Promise<SettleResult> {
-    return settleOnce(this.sql.on(tx), request, now, request.again || tx.again);
+  protected async settleOnce(tx: Transaction, request: ExchangeRequest, now: number): Promise<SettleResult> {
+    const sql = this.sql.on(tx);
+    const settled = await settleOnce(sql, request, now, request.again || tx.again);
+    await slowDown(sql, settled.slowed, () => this.readTime(tx));
+    return settled;
   }
 
   async install(options?: { dryRun?: boolean }): Promise<InstallReport> {

@@ -44,6 +44,7 @@ import { searching } from "./search.ts";
 import { seen } from "./seen.ts";
 import { settling } from "./settle.ts";
 import { shares } from "./shares.ts";
+import { slowDowns } from "./slow-downs.ts";
 import { status } from "./status.ts";
 import { tallies } from "./tallies.ts";
 import { ticking } from "./tick.ts";
@@ -73,6 +74,7 @@ export function exercise(database: Database): void {
       fencing,
       limits,
       rates,
+      slowDowns,
       deciding,
       lanes,
       chaining,

@@ -337,18 +337,28 @@ export function rates(database: Database): void {
       const [, second] = await fill(2, { key: "b" });
       expect(await started()).toBe(2);
       const opensAt = at.clock.now() + 2000;
-      const ofKeys = { job: "job", queue: null, limit: 1, per: 2000, burst: null, spent: 1, opensAt };
+      const slowedUntil = null;
+      const ofKeys = {
+        job: "job",
+        queue: null,
+        limit: 1,
+        per: 2000,
+        burst: null,
+        spent: 1,
+        opensAt,
+        slowedUntil,
+      };
       expect(await at.store.rates({ most: 100 })).toEqual([
-        { job: "job", key: null, queue: null, ...rate(5), spent: 2, opensAt: null },
+        { job: "job", key: null, queue: null, ...rate(5), spent: 2, opensAt: null, slowedUntil },
         { ...ofKeys, key: "a" },
         { ...ofKeys, key: "b" },
-        { job: null, key: null, queue: "default", ...rate(9, 1000, 3), spent: 2, opensAt: null },
+        { job: null, key: null, queue: "default", ...rate(9, 1000, 3), spent: 2, opensAt: null, slowedUntil },
       ]);
       expect(await at.store.rates({ most: 2 })).toHaveLength(2);
       expect((await at.store.waitFacts(second!))?.rates).toEqual([
-        { job: "job", key: null, queue: null, ...rate(5), spent: 2, opensAt: null },
+        { job: "job", key: null, queue: null, ...rate(5), spent: 2, opensAt: null, slowedUntil },
         { ...ofKeys, key: "b" },
-        { job: null, key: null, queue: "default", ...rate(9, 1000, 3), spent: 2, opensAt: null },
+        { job: null, key: null, queue: "default", ...rate(9, 1000, 3), spent: 2, opensAt: null, slowedUntil },
       ]);
     });
 

@@ -3,9 +3,7 @@ import { postgresParts } from "../../../src/store/postgres/open.ts";
 import { ServerStore } from "../../../src/store/server/store.ts";
 import type { Param, ServerDatabase, Transaction } from "../../../src/store/sql/database.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { systemClock } from "../../../src/time.ts";
-
-const OPTIONS = { clock: systemClock, prefix: "punctual_" };
+import { type Clock, systemClock } from "../../../src/time.ts";
 
 /** Called once, before the next statement of a transaction that matches. */
 export interface Interruption {
@@ -34,8 +32,13 @@ function interrupted(tx: Transaction, left: Interruption[]): Transaction {
 }
 
 /** A store whose transactions are interrupted, in the order given; interruptions left in the list did not happen. */
-export async function openInterrupted(url: string, left: Interruption[]): Promise<Store> {
-  const parts = await (url.startsWith("postgres") ? postgresParts(url, OPTIONS) : mysqlParts(url, OPTIONS));
+export async function openInterrupted(
+  url: string,
+  left: Interruption[],
+  clock: Clock = systemClock,
+): Promise<Store> {
+  const options = { clock, prefix: "punctual_" };
+  const parts = await (url.startsWith("postgres") ? postgresParts(url, options) : mysqlParts(url, options));
   const db = new Proxy<ServerDatabase>(parts.db, {
     get(target, key) {
       if (key === "transaction") {

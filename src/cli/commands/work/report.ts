@@ -55,7 +55,8 @@ const WORDS: Partial<Record<EventName, EventLook>> = {
   "run.snoozed": {
     word: "SNOOZED",
     style: "dim",
-    why: ({ delay }: Events["run.snoozed"]) => `again in ${duration(delay)}`,
+    why: ({ delay, slowedDown }: Events["run.snoozed"]) =>
+      slowedDown ? `its rate is closed for ${duration(delay)}` : `again in ${duration(delay)}`,
   },
   "run.released": { word: "RELEASED", style: "yellow", why: () => "released, it will run again" },
   "run.lost": {
