@@ -140,6 +140,7 @@ const ROOMS: Record<string, string[]> = {
     "store/chains.ts",
     "store/chooser.ts",
     "store/gates.ts",
+    "store/quiet-looks.ts",
     "store/rate-spending.ts",
     "run/lost-attempts.ts",
   ],

@@ -49,6 +49,11 @@ export class QuietLooks {
     this.#looks.clear();
   }
 
+  /** Lets a worker that ends look again when it starts again: until then nothing is reported to it. */
+  forget(worker: string): void {
+    this.#looks.delete(worker);
+  }
+
   /** Records the result of a look. `facts`: what it depended on besides the runs under limits. */
   looked(worker: string, claim: ClaimRequest, facts: unknown, result: LookResult): void {
     const { claimed, opening, isGateHeld = false, isUnfinished } = result;

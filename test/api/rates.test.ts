@@ -138,6 +138,30 @@ test("rates() refuses a kind that it does not know", async () => {
   );
 });
 
+test("run() executes what was dispatched or retried since the last one, whatever a rate held back then", async () => {
+  const { jobs } = scene();
+  let isBroken = true;
+  const other = jobs
+    .define("other", async () => {
+      if (isBroken) throw new Error("no");
+    })
+    .attempts(1);
+  const rated = jobs.define("rated", async () => {}).rate(1, "1h");
+  await rated.dispatchMany([{}, {}]);
+  const failed = await other.dispatch({});
+  // Twice: the second look finds only the run that the rate holds back.
+  await jobs.run();
+  await jobs.run();
+  isBroken = false;
+  await jobs.retry(failed.id);
+  await jobs.run();
+  expect(await jobs.find(failed.id)).toMatchObject({ state: "completed" });
+  await jobs.run();
+  const dispatched = await other.dispatch({});
+  await jobs.run();
+  expect(await jobs.find(dispatched.id)).toMatchObject({ state: "completed" });
+});
+
 test("a key is computed from the arguments, also for runs of a producer that cannot", async () => {
   const { jobs, clock } = scene();
   const started: string[] = [];

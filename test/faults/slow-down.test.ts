@@ -67,6 +67,8 @@ onEachServer((kind) => {
     await slowDown(run!, 1000);
     expect(left).toEqual([]);
     const opensAt = clock.now() + 10_000;
-    expect(await at.store.rates({ most: 1 })).toMatchObject([{ spent: 2, slowedUntil: clock.now() + 1000, opensAt }]);
+    expect(await at.store.rates({ most: 1 })).toMatchObject([
+      { spent: 2, slowedUntil: clock.now() + 1000, opensAt },
+    ]);
   });
 });

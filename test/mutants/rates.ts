@@ -84,6 +84,14 @@ export const mutants: Mutant[] = [
     only: "looks again when they open",
   },
   {
+    rule: "A worker that starts looks at runs that a rate held back when it worked before.",
+    file: "src/store/quiet-looks.ts",
+    find: "forget(worker: string): void {\n    this.#looks.delete(worker);",
+    replace: "forget(_worker: string): void {",
+    tests: ["test/api/rates.test.ts"],
+    only: "whatever a rate held back then",
+  },
+  {
     rule: "A worker looks again after some seconds at runs that a rate held back.",
     file: "src/store/quiet-looks.ts",
     find: "this.#monotonic() - look.looked < longest &&",

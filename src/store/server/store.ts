@@ -62,7 +62,7 @@ export class ServerStore extends SqlStore {
   readonly #delivery: DeliveryParts;
   readonly #claimer: Claimer;
   readonly #streamRows: StreamRows;
-  readonly #quiet: QuietLooks;
+  protected readonly quiet: QuietLooks;
   readonly #loans = new Loans();
   readonly #handlerTransactions: Semaphore;
   readonly streams: number;
@@ -91,7 +91,7 @@ export class ServerStore extends SqlStore {
     });
     this.#claimer = new Claimer(db, tables, this.#time, clock);
     this.#streamRows = new StreamRows(db, tables);
-    this.#quiet = new QuietLooks(
+    this.quiet = new QuietLooks(
       () => clock.monotonic(),
       () => parts.isWatched(),
     );
@@ -240,7 +240,7 @@ export class ServerStore extends SqlStore {
       // A poll is one statement. For a worker that was woken it is prepared, which saves the time to plan it.
       const sql: Pick<Sql, "all"> = claim?.immediate ? { all: (...read) => db.read(...read) } : db;
       facts = await this.#claimer.readFacts(sql, { worker, owner }, now);
-      const closed = claim?.limited ? this.#quiet.until(worker, claim, lookBasis(facts), now) : null;
+      const closed = claim?.limited ? this.quiet.until(worker, claim, lookBasis(facts), now) : null;
       if (!claim || isIdle(facts, now, closed !== null)) {
         const opening = { at: closed ?? Number.POSITIVE_INFINITY, isAll: false };
         return {
@@ -281,13 +281,12 @@ export class ServerStore extends SqlStore {
       const { written: settled, batches } = await settling;
       return { ...claimed, settled, batches };
     });
-    if (claim && claim.limited > 0) this.#quiet.looked(worker, claim, looked, step);
+    if (claim && claim.limited > 0) this.quiet.looked(worker, claim, looked, step);
     return step;
   }
 
   override async syncJobs(sync: SyncRequest): Promise<SyncResult> {
     const result = await super.syncJobs(sync);
-    this.#quiet.clear();
     this.#parts.crowd?.(result.workers);
     return result;
   }

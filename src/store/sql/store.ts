@@ -8,6 +8,7 @@ import type {
   PruneReport,
   PruneRequest,
 } from "../maintenance.ts";
+import type { QuietLooks } from "../quiet-looks.ts";
 import type { ReadLimits, StoreReads } from "../reads.ts";
 import type { BusyWorker, CancelAnswer, JobRecord, WorkerRecord } from "../records.ts";
 import {
@@ -81,6 +82,7 @@ export abstract class SqlStore extends OperatorStore implements Store {
 
   abstract readonly streams: number;
   abstract readonly batches: SqlBatches;
+  protected abstract readonly quiet: QuietLooks;
   abstract close(): Promise<void>;
   /** Asks on the connection of `sql`: while it has a transaction open, no second connection may be free. */
   abstract override now(sql?: Sql): Promise<number>;
@@ -265,7 +267,9 @@ export abstract class SqlStore extends OperatorStore implements Store {
   }
 
   async syncJobs(sync: SyncRequest): ReturnType<Store["syncJobs"]> {
-    return syncJobs(this.sql, sync, await this.now());
+    const result = await syncJobs(this.sql, sync, await this.now());
+    this.quiet.clear();
+    return result;
   }
 
   async raise(queue: string, patience: number, limit: number): Promise<number> {
@@ -297,10 +301,12 @@ export abstract class SqlStore extends OperatorStore implements Store {
   }
 
   async releaseJobs(worker: string): Promise<void> {
+    this.quiet.forget(worker);
     return this.#heartbeats.release(worker, await this.now());
   }
 
   async leave(worker: string): Promise<void> {
+    this.quiet.forget(worker);
     return this.#heartbeats.leave(worker, await this.now());
   }
 

@@ -6,15 +6,7 @@ import { SqlBatches } from "../sql/batches.ts";
 import { type Param, type Tables, type Transaction, tablesWith } from "../sql/database.ts";
 import { readCancelled } from "../sql/settle.ts";
 import { SqlStore } from "../sql/store.ts";
-import type {
-  ExchangeRequest,
-  ExchangeResult,
-  InsertResult,
-  NewRun,
-  Settlement,
-  SyncRequest,
-  SyncResult,
-} from "../store.ts";
+import type { ExchangeRequest, ExchangeResult, InsertResult, NewRun, Settlement } from "../store.ts";
 import { ChangeWatch } from "./change-watch.ts";
 import { Claimer } from "./claim.ts";
 import type { SqliteDatabase } from "./database.ts";
@@ -48,7 +40,7 @@ export class SqliteStore extends SqlStore {
   readonly #clock: Clock;
   readonly #t: Tables;
   readonly #claimer: Claimer;
-  readonly #quiet: QuietLooks;
+  protected readonly quiet: QuietLooks;
   readonly #path: string | null;
   readonly #closesHandle: boolean;
   /** One: all exchanges use one connection. */
@@ -73,7 +65,7 @@ export class SqliteStore extends SqlStore {
     this.#path = options.path;
     this.#closesHandle = options.closesHandle;
     this.#claimer = new Claimer(options.db, tables);
-    this.#quiet = new QuietLooks(
+    this.quiet = new QuietLooks(
       () => options.clock.monotonic(),
       () => true,
     );
@@ -143,7 +135,7 @@ export class SqliteStore extends SqlStore {
       const idle = await this.#db.read(() => {
         const now = this.#clock.now();
         const nextDue = this.#claimer.nextDue();
-        const closed = claim?.limited ? this.#quiet.until(worker, claim, null, now) : null;
+        const closed = claim?.limited ? this.quiet.until(worker, claim, null, now) : null;
         const isDue = nextDue !== null && nextDue <= now;
         if (claim && (this.#claimer.hasReady(claim, closed !== null) || isDue)) return null;
         const cancelled = this.#claimer.cancelledOf(worker);
@@ -180,14 +172,8 @@ export class SqliteStore extends SqlStore {
         paused,
       };
     });
-    if (claim && claim.limited > 0) this.#quiet.looked(worker, claim, null, step);
+    if (claim && claim.limited > 0) this.quiet.looked(worker, claim, null, step);
     return step;
-  }
-
-  override async syncJobs(sync: SyncRequest): Promise<SyncResult> {
-    const result = await super.syncJobs(sync);
-    this.#quiet.clear();
-    return result;
   }
 
   override async transaction(
