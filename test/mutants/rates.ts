@@ -145,8 +145,8 @@ export const mutants: Mutant[] = [
     find: "const recounted = new Chooser(usage);",
     replace:
       "const recounted = new Chooser({ ...usage, ...(limited.usage.rates && { rates: limited.usage.rates }) });",
-    tests: ["test/conformance/postgres.test.ts"],
-    only: "no window has more starts than the rate",
+    tests: ["test/faults/rates.test.ts"],
+    only: "used up since the look",
     stores: ["postgres"],
   },
   {
@@ -163,7 +163,7 @@ export const mutants: Mutant[] = [
     file: "src/store/sql/slow-down.ts",
     find: "await lockGates(tx, names, tx.db.forUpdate);",
     replace: "",
-    tests: ["test/faults/slow-down.test.ts"],
+    tests: ["test/faults/rates.test.ts"],
     only: "between the read and the write",
     stores: ["postgres"],
   },
@@ -172,7 +172,7 @@ export const mutants: Mutant[] = [
     file: "src/store/sql/store.ts",
     find: "await slowDown(sql, settled.slowed, () => this.readTime(tx));",
     replace: "await slowDown(sql, settled.slowed, async () => now);",
-    tests: ["test/faults/slow-down.test.ts"],
+    tests: ["test/faults/rates.test.ts"],
     only: "forgets no start that was made meanwhile",
     stores: ["postgres"],
   },

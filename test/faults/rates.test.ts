@@ -33,6 +33,21 @@ onEachServer((kind) => {
   const slowDown = (run: ClaimedRun, ms: number) =>
     exchange(store, { settle: [settlement(run, "snoozed", { slowDown: ms })] });
 
+  test("a rate that another claim has used up since the look admits no run", async () => {
+    const rates = { job: { limit: 3, per: 1000, burst: null }, key: null };
+    await define(at.store, [{ name: "job", rates }]);
+    await insert(at.store, ...times(6, () => ({})));
+    left.push({
+      before: /punctual_gates/,
+      act: async () => expect(await claim(at.store, { worker: "w2", limit: 2 })).toHaveLength(2),
+    });
+    // The look of this claim saw the runs that the other one has taken as well.
+    expect((await claim(store)).length).toBeLessThanOrEqual(1);
+    expect(left).toEqual([]);
+    await claim(at.store);
+    expect(await at.store.rates({ most: 1 })).toMatchObject([{ spent: 3 }]);
+  });
+
   test("no run starts between the read and the write of a rate that is slowed down", async () => {
     await define(at.store, [
       { name: "job", rates: { job: { limit: 5, per: 1000, burst: null }, key: null } },
