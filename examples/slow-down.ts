@@ -8,7 +8,7 @@ let isBusy = true;
 const call = jobs
   .define("call-api", async (args: { n: number }, run) => {
     console.log(`call ${args.n}, attempt ${run.attempt} of ${run.maxAttempts}`);
-    if (isBusy) run.slowDown("200ms");
+    if (isBusy) run.slowDown("2s");
   })
   .attempts(2)
   .rate(100, "1m");
