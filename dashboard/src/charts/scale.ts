@@ -1,12 +1,12 @@
-/** Returns round numbers from 0 to at least `most`, about `count` of them, for the ticks of an axis. */
+/** Returns round whole numbers from 0 to at least `most`, about `count` of them, for the ticks of an axis. */
 export function niceTicks(most: number, count: number): number[] {
   if (!(most > 0)) return [0, 1];
   const raw = most / count;
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step = power * ([1, 2, 2.5, 5, 10].find((factor) => factor * power >= raw * 0.999) ?? 10);
+  const power = Math.max(1, 10 ** Math.floor(Math.log10(raw)));
+  const steps = [1, 2, 2.5, 5, 10].map((factor) => factor * power).filter(Number.isInteger);
+  const step = steps.find((one) => one >= raw * 0.999)!;
   const ticks: number[] = [];
-  for (let index = 0; ticks.length === 0 || ticks.at(-1)! < most - step * 1e-9; index++)
-    ticks.push(Number((index * step).toPrecision(12)));
+  for (let tick = 0; ticks.length === 0 || ticks.at(-1)! < most; tick += step) ticks.push(tick);
   return ticks;
 }
 

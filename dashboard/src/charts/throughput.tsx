@@ -26,7 +26,7 @@ export function ThroughputChart({ trend, height = 190, q = "" }: ThroughputChart
       height={height}
       linkOf={(index) => runsOfPoint(trend, index, q)}
       empty={most === 0 ? "No run ended in this time" : undefined}
-      ticks={niceTicks(most, 3).filter((tick) => Number.isInteger(tick))}
+      ticks={niceTicks(most, 3)}
       formatTick={formatCompact}
       draw={(plot) => (
         <>

@@ -35,25 +35,24 @@ export function RatesPanel({ job, queue }: RatesPanelProps) {
     ...COLUMNS,
   ];
   return (
-    <Panel title="Rates" flush>
+    <Panel title="Rates" aside={keys.length > 0 && closedText(keys, capped)} flush>
       <DataTable
         caption="Rates"
         columns={columns}
         rows={items.filter((rate) => rate.key === null || isClosed(rate))}
         rowKey={({ subject }) => subject}
       />
-      {keys.length > 0 && (
-        <p class="panel-content muted">
-          {formatNumber(keys.filter(isClosed).length)} of {capped && "at least "}
-          {formatNumber(keys.length)} keys that started runs lately are closed.
-        </p>
-      )}
     </Panel>
   );
 }
 
 function isClosed({ opensAt }: RateView): boolean {
   return opensAt !== null && Date.parse(opensAt) > now.value;
+}
+
+/** Of the keys that started runs lately, and at most 100. */
+function closedText(keys: RateView[], capped: boolean): string {
+  return `${keys.filter(isClosed).length} of ${capped ? "at least " : ""}${keys.length} keys closed`;
 }
 
 /** Kinds of rates that this page does not know are shown in words. */

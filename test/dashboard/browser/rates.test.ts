@@ -18,7 +18,7 @@ test("the page of a job shows its rates, that of its queue, and the keys that ar
   await row("key nordwind").getByRole("time").waitFor();
   await row("queue shop api").getByText("7 / 60").waitFor();
   expect(await row("linden").count()).toBe(0);
-  await page.getByText("2 of 3 keys that started runs lately are closed.").waitFor();
+  await page.getByText("2 of 3 keys closed").waitFor();
   expect(await row("harbour").getByRole("link").getAttribute("href")).toContain(
     "/runs?q=job:shop.push-order+key:harbour+is:waiting",
   );

@@ -6,12 +6,15 @@ import { formatCompact, formatCount, formatShare } from "../../../dashboard/src/
 describe("ticks of an axis", () => {
   test.each([
     [0, [0, 1]],
-    [1, [0, 0.5, 1]],
+    [1, [0, 1]],
+    [2, [0, 1, 2]],
+    [7, [0, 5, 10]],
+    [75, [0, 25, 50, 75]],
     [117, [0, 50, 100, 150]],
     [150, [0, 50, 100, 150]],
     [151, [0, 100, 200]],
     [9_999, [0, 5_000, 10_000]],
-  ])("are round numbers that reach %d", (most, ticks) => {
+  ])("are round whole numbers that reach %d", (most, ticks) => {
     expect(niceTicks(most, 3)).toEqual(ticks);
   });
 

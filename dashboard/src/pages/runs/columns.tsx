@@ -54,7 +54,12 @@ export const RUN_COLUMNS: readonly Column<RunRow>[] = [
     ),
   },
   { key: "key", title: "Key", cardLabel: "key", cell: ({ key }) => key !== null && <Name>{key}</Name> },
-  { key: "tags", title: "Tags", cardLabel: "tags", cell: ({ tags }) => <Name>{tags.join(", ")}</Name> },
+  {
+    key: "tags",
+    title: "Tags",
+    cardLabel: "tags",
+    cell: ({ tags }) => tags.length > 0 && <Name>{tags.join(", ")}</Name>,
+  },
   {
     key: "priority",
     title: "Priority",

@@ -100,18 +100,21 @@ function WorkerList({ workers }: { workers: WorkerView[] }) {
       title: "Memory",
       align: "end",
       cardLabel: "memory",
-      cell: ({ memory }) => (memory === null ? <span class="muted">—</span> : formatBytes(memory)),
+      cell: ({ memory }) => (memory === null ? <span class="muted none">—</span> : formatBytes(memory)),
     },
     {
       key: "lag",
       title: "Loop lag",
       align: "end",
       cardLabel: "lag",
-      cell: ({ loopLag }) => (
-        <span class={loopLag !== null && loopLag > SLOW_LOOP ? "warm" : ""}>
+      cell: ({ loopLag }) =>
+        loopLag !== null && loopLag > SLOW_LOOP ? (
+          <span class="warm">
+            <Duration ms={loopLag} />
+          </span>
+        ) : (
           <Duration ms={loopLag} />
-        </span>
-      ),
+        ),
     },
     {
       key: "started",
@@ -125,7 +128,9 @@ function WorkerList({ workers }: { workers: WorkerView[] }) {
     <section class="panel" aria-label="Workers">
       <DataTable
         caption="Workers"
-        columns={columns}
+        columns={columns.filter(
+          ({ key }) => key !== "children" || rows.some(({ children }) => children.length > 0),
+        )}
         rows={rows}
         rowKey={(worker) => worker.id}
         below={(worker) => <Now worker={worker} />}
