@@ -3,6 +3,21 @@ import type { Mutant } from "./mutant.ts";
 /** Secrets, roles and shared reads of the dashboard's API. */
 export const mutants: Mutant[] = [
   {
+    rule: "A page that reads seldom also reads after the last change.",
+    file: "dashboard/src/api/resource.ts",
+    find: "if (wait > 0) return after(wait, onChange);",
+    replace: "if (wait > 0) return;",
+    tests: ["test/dashboard/browser/live.test.ts"],
+    only: "right after the states were counted",
+  },
+  {
+    rule: "A page reads counts of attempts once more when workers have written them.",
+    file: "dashboard/src/api/resource.ts",
+    find: "COUNTS: Options = { settle: 42_000 }",
+    replace: "COUNTS: Options = { settle: 0 }",
+    tests: ["test/dashboard/browser/traffic.test.ts"],
+  },
+  {
     rule: "A preview shows no part of a hidden value whose end it has not read.",
     file: "src/run/replace-in-json.ts",
     find: "      this.#at = start;\n      throw error;",

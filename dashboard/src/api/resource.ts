@@ -22,9 +22,17 @@ interface Options {
   live?: boolean;
   /** Milliseconds between two reads that changes of runs lead to; default: as fast as they come. */
   every?: number;
+  /** Milliseconds after the last change at which to read once more, for facts that the server learns or renews later. */
+  settle?: number;
   /** False: do not read yet. */
   enabled?: boolean;
 }
+
+/**
+ * Options of resources with counts of attempts: workers write them every 10 seconds, and the API keeps those of a day for
+ * 30 seconds. No later event would replace counts that are too old.
+ */
+export const COUNTS: Options = { settle: 42_000 };
 
 /**
  * Reads a route for a component, and reads it again when runs changed. One read is under way at a time; a change
@@ -33,7 +41,7 @@ interface Options {
 export function useResource<R extends GetRoute>(
   route: R,
   input: Input<R>,
-  { live = true, enabled = true, every = 0 }: Options = {},
+  { live = true, enabled = true, every = 0, settle = 0 }: Options = {},
 ): Resource<Response<R>> {
   const key = `${route} ${JSON.stringify(input)}`;
   const state: Signal<{ key: string; data: Response<R> | null; problem: Problem | null }> = useSignal({
@@ -72,20 +80,31 @@ export function useResource<R extends GetRoute>(
     reader.current = read;
     read();
     if (!live) return () => abort.abort();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const after = (wait: number, act: () => void) => {
+      clearTimeout(timer);
+      if (wait > 0) timer = setTimeout(() => paused.peek() || document.hidden || act(), wait);
+    };
     const onChange = () => {
-      if (first || paused.peek() || document.hidden || Date.now() < readAt + every) return;
+      if (first || paused.peek() || document.hidden) return;
+      const wait = readAt + every - Date.now();
+      // The last of several changes must not be lost.
+      if (wait > 0) return after(wait, onChange);
       readAt = Date.now();
       read();
+      after(settle, read);
     };
     let first = true;
     let readAt = Date.now();
+    after(settle, read);
     const stops = [version.subscribe(onChange), refreshes.subscribe(onChange)];
     first = false;
     return () => {
       abort.abort();
+      clearTimeout(timer);
       for (const stop of stops) stop();
     };
-  }, [key, enabled, live, every]);
+  }, [key, enabled, live, every, settle]);
 
   const { key: readKey, data, problem } = state.value;
   const current = readKey === key;

@@ -49,6 +49,14 @@ describe("a list", () => {
   });
 });
 
+test("a change right after the states were counted is counted, too", async () => {
+  const { page } = await scene.open("/runs?q=queue:counted");
+  const scheduled = page.getByRole("navigation", { name: "States" }).getByRole("link", { name: /scheduled/ });
+  await scheduled.getByText("0").waitFor();
+  await scene.jobs.dispatch("image.thumbnail", { image: "new.webp", width: 1 }).queue("counted").delay("1h");
+  await scheduled.getByText("1").waitFor();
+});
+
 describe("a list that is read again", () => {
   test("keeps its new rows when a run changes during the read", async () => {
     const { page } = await scene.open("/runs");

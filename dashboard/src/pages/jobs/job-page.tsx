@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { JobDetail, Span } from "../../../../src/dashboard/api/contract.ts";
 import { request, toProblem } from "../../api/client.ts";
-import { useResource } from "../../api/resource.ts";
+import { COUNTS, useResource } from "../../api/resource.ts";
 import { Strip } from "../../charts/strip.tsx";
 import { Trend } from "../../charts/trend.tsx";
 import { Breadcrumb } from "../../components/breadcrumb.tsx";
@@ -29,7 +29,7 @@ import { JobState } from "./jobs-page.tsx";
 /** One job: its settings, rates, failures, schedules and last runs. */
 export function JobPage({ name }: { name: string }) {
   const over = useSignal<Span>("24h");
-  const resource = useResource("GET /jobs/:name", { params: { name }, query: { over: over.value } });
+  const resource = useResource("GET /jobs/:name", { params: { name }, query: { over: over.value } }, COUNTS);
   return (
     <Page
       title={visibleText(name)}

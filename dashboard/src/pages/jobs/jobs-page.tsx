@@ -1,5 +1,5 @@
 import type { JobView } from "../../../../src/dashboard/api/contract.ts";
-import { useResource } from "../../api/resource.ts";
+import { COUNTS, useResource } from "../../api/resource.ts";
 import { Sparkline } from "../../charts/sparkline.tsx";
 import { CommandLine } from "../../components/copy-button.tsx";
 import { FilterBar, useFilter, useGroup } from "../../components/filter-bar.tsx";
@@ -37,7 +37,7 @@ const GROUPS: Record<Group, { label: string; has(job: JobView): boolean }> = {
 
 /** Every job that workers define, or that was dispatched. */
 export function JobsPage() {
-  const resource = useResource("GET /jobs", {});
+  const resource = useResource("GET /jobs", {}, COUNTS);
   return (
     <Page title="Jobs">
       <Loaded resource={resource}>

@@ -1,5 +1,5 @@
 import type { Span } from "../../../../src/dashboard/api/contract.ts";
-import { useResource } from "../../api/resource.ts";
+import { COUNTS, useResource } from "../../api/resource.ts";
 import { LatencyChart, LatencyLegend } from "../../charts/latency.tsx";
 import { ThroughputChart, ThroughputLegend } from "../../charts/throughput.tsx";
 import { throughputTitle } from "../../charts/trend.tsx";
@@ -30,7 +30,11 @@ export function SpanChoice() {
 
 /** The two charts of the overview, over the span that the address names. */
 export function TrendPanels() {
-  const { data, problem } = useResource("GET /trend", { query: { over: chosenSpan() } }, { every: EVERY });
+  const { data, problem } = useResource(
+    "GET /trend",
+    { query: { over: chosenSpan() } },
+    { every: EVERY, ...COUNTS },
+  );
   return (
     <div class="halves">
       <Panel

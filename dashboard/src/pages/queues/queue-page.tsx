@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { QueueDetail, Span } from "../../../../src/dashboard/api/contract.ts";
-import { useResource } from "../../api/resource.ts";
+import { COUNTS, useResource } from "../../api/resource.ts";
 import { Trend } from "../../charts/trend.tsx";
 import { Breadcrumb } from "../../components/breadcrumb.tsx";
 import { CommandLine } from "../../components/copy-button.tsx";
@@ -26,7 +26,11 @@ import { Oldest, Running } from "./queues-page.tsx";
 /** One queue: how far behind it is, what runs from it, and whose jobs use it. */
 export function QueuePage({ name }: { name: string }) {
   const over = useSignal<Span>("6h");
-  const resource = useResource("GET /queues/:name", { params: { name }, query: { over: over.value } });
+  const resource = useResource(
+    "GET /queues/:name",
+    { params: { name }, query: { over: over.value } },
+    COUNTS,
+  );
   return (
     <Page
       title={visibleText(name)}

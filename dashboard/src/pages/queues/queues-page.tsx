@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { QueueView } from "../../../../src/dashboard/api/contract.ts";
-import { useResource } from "../../api/resource.ts";
+import { COUNTS, useResource } from "../../api/resource.ts";
 import { useRefresh } from "../../api/use-refresh.ts";
 import { Gauge } from "../../charts/gauge.tsx";
 import { Sparkline } from "../../charts/sparkline.tsx";
@@ -38,7 +38,7 @@ const GROUPS: Record<Group, { label: string; has(queue: QueueView): boolean }> =
 
 /** Every queue, the one whose first run has waited longest first. */
 export function QueuesPage() {
-  const resource = useResource("GET /queues", {});
+  const resource = useResource("GET /queues", {}, COUNTS);
   return (
     <Page title="Queues">
       <Loaded resource={resource}>
