@@ -39,11 +39,11 @@ process.on("message", (launch: Launch) => {
 process.on("disconnect", () => {
   const finish = () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
   if (!server) return finish();
-  const { pid } = server;
-  server.once("exit", finish);
-  server.kill(abort);
+  const stopped = server;
+  stopped.once("exit", finish);
+  stopped.kill(abort);
   // A server that was stopped by a signal (SIGSTOP) handles only this one.
-  setTimeout(() => process.kill(pid!, "SIGKILL"), 5000).unref();
+  setTimeout(() => stopped.kill("SIGKILL"), 5000).unref();
 });
 
 // Ctrl-C in a terminal is for the tests; when they end, this process ends too.

@@ -83,9 +83,19 @@ const COLUMNS: Column<RateView>[] = [
     key: "opens",
     title: "Next start",
     card: "end",
-    cell: (rate) => (isClosed(rate) ? <Time at={rate.opensAt} /> : <span class="muted">now</span>),
+    cell: (rate) => <NextStart rate={rate} />,
   },
 ];
+
+function NextStart({ rate }: { rate: RateView }) {
+  if (!isClosed(rate)) return <span class="muted">now</span>;
+  return (
+    <>
+      <Time at={rate.opensAt} />
+      {rate.slowedUntil && <span class="muted"> slowed down</span>}
+    </>
+  );
+}
 
 /** The starts in the window that ends now. */
 export function Spent({ rate: { spent, limit } }: { rate: RateView }) {

@@ -37,10 +37,11 @@ describe("rates", () => {
         burst: 300,
         spent: 4,
         opensAt: null,
+        slowedUntil: null,
       },
-      { ...ofKeys, key: "b", subject: "job sync, key b", spent: 2, opensAt },
-      { ...ofKeys, key: "a", subject: "job sync, key a", spent: 1, opensAt: null },
-      { ...ofKeys, key: "c", subject: "job sync, key c", spent: 1, opensAt: null },
+      { ...ofKeys, key: "b", subject: "job sync, key b", spent: 2, opensAt, slowedUntil: null },
+      { ...ofKeys, key: "a", subject: "job sync, key a", spent: 1, opensAt: null, slowedUntil: null },
+      { ...ofKeys, key: "c", subject: "job sync, key c", spent: 1, opensAt: null, slowedUntil: null },
       {
         job: null,
         key: null,
@@ -52,6 +53,7 @@ describe("rates", () => {
         burst: null,
         spent: 4,
         opensAt: null,
+        slowedUntil: null,
       },
     ]);
     const subjects = async (query: string) => (await rates(query)).items.map(({ subject }) => subject);

@@ -47,6 +47,19 @@ test("a start is counted on the open page of the queue and in the list", async (
   await row.getByText("8 / 60").waitFor();
 });
 
+test("a rate that a handler has closed says so", async () => {
+  const order = scene.jobs
+    .define("shop.push-order", async (_args: { shop: string; order: number }, run) => run.slowDown("10m"))
+    .queue("shop api")
+    .concurrency(0)
+    .rate(200, "1h", { burst: 50, perKey: 3, by: ({ shop }) => shop });
+  await order.dispatch({ shop: "meadow", order: 3 });
+  await scene.jobs.run({ queues: ["shop api"] });
+  const { page } = await scene.open("/jobs/shop.push-order");
+  const row = rates(page).getByRole("row").filter({ hasText: "key meadow" });
+  await row.getByText("slowed down").waitFor();
+});
+
 test("a job without rates has no panel of them", async () => {
   const { page } = await scene.open("/jobs/image.thumbnail");
   await live(page);

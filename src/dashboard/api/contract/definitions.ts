@@ -108,6 +108,8 @@ export interface RateView {
   spent: number;
   /** When the next run may start; null: now. */
   opensAt: string | null;
+  /** Until when `run.slowDown()` of a handler has closed it; null: none has. */
+  slowedUntil: string | null;
 }
 
 /** `GET /rates?job=mail&queue=api`. */

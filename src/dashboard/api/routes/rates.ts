@@ -32,7 +32,7 @@ function isCapped(rates: RateInfo[]): boolean {
 }
 
 function toRateView(rate: RateInfo): RateView {
-  const { job, key, queue, limit, per, burst, spent, opensAt } = rate;
+  const { job, key, queue, limit, per, burst, spent, opensAt, slowedUntil } = rate;
   return {
     job,
     key,
@@ -44,5 +44,6 @@ function toRateView(rate: RateInfo): RateView {
     burst,
     spent,
     opensAt: isoOrNull(opensAt),
+    slowedUntil: isoOrNull(slowedUntil),
   };
 }
