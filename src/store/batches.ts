@@ -46,6 +46,8 @@ export interface BatchRecord extends BatchCounts {
   failedAt: number | null;
   cancelledAt: number | null;
   finishedAt: number | null;
+  /** When a retry that is under way last revived members; null: none is. The batch does not finish meanwhile. */
+  retriedAt: number | null;
 }
 
 /** A callback of a batch, and the runs that it has become. */

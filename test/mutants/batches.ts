@@ -9,10 +9,11 @@ const onServer: Pick<Mutant, "tests" | "stores"> = {
 
 export const mutants: Mutant[] = [
   {
-    rule: "A retry of a batch that is stopped leaves the batch sealed.",
+    rule: "A retry of a batch that is stopped lets the batch finish.",
     file: "src/store/sql/batches.ts",
-    find: "if (batch.sealedAt !== null) await this.seal(id);",
-    replace: "if (batch.sealedAt !== null && !watch.signal?.aborted) await this.seal(id);",
+    find: "const revived = await reviveMembers(sql, id, mark, watch);\n    await this.#endRetry(id);",
+    replace:
+      "const revived = await reviveMembers(sql, id, mark, watch);\n    if (!watch.signal?.aborted) await this.#endRetry(id);",
     tests,
     stores,
     only: "both stop when they are asked to",
@@ -163,5 +164,39 @@ export const mutants: Mutant[] = [
     tests,
     stores,
     only: "is cancelled further by the sweep",
+  },
+  {
+    rule: "A batch that was cancelled does not succeed.",
+    file: "src/store/sql/batch-finish.ts",
+    find: "batch.cancelled === 0 && batch.cancelledAt === null",
+    replace: "batch.cancelled === 0",
+    tests,
+    stores,
+    only: "was cancelled does not succeed",
+  },
+  {
+    rule: "A batch does not finish while a retry revives its members.",
+    file: "src/store/sql/batch-rows.ts",
+    find: "case when b.sealed_at is not null and b.retried_at is null",
+    replace: "case when b.sealed_at is not null",
+    tests,
+    stores,
+    only: "whose retry dies",
+  },
+  {
+    rule: "A sweep ends the retry of a process that died.",
+    file: "src/store/sql/batches.ts",
+    find: "if (retriedAt !== null && retriedAt < now - RETRIER_DEAD_AFTER) await this.#endRetry(id);",
+    replace: "",
+    tests,
+    stores,
+    only: "whose retry dies",
+  },
+  {
+    rule: "A store that is closed waits for looks that are under way.",
+    file: "src/store/sql/batch-looks.ts",
+    find: "await Promise.all(this.#underWay);",
+    replace: "",
+    tests: ["test/unit/batch-looks.test.ts"],
   },
 ];

@@ -9,9 +9,14 @@ import type { Column, TableCell } from "../render/table.ts";
 /** Columns of the bar in a list. */
 const BAR = 12;
 
-/** How a batch looks: a failure shows before it has finished. */
-export function batchLook({ state, failed }: BatchInfo): { icon: keyof Icons; style: Style } {
+/** How a batch looks: a failure shows before it has finished, and a check mark means that it has succeeded. */
+export function batchLook({ state, failed, cancelled, cancelledAt }: BatchInfo): {
+  icon: keyof Icons;
+  style: Style;
+} {
   if (failed > 0) return { icon: "failed", style: "red" };
+  if (state === "finished" && (cancelled > 0 || cancelledAt !== null))
+    return { icon: "cancelled", style: "dim" };
   if (state === "finished") return { icon: "ok", style: "green" };
   return state === "open" ? { icon: "idle", style: "dim" } : { icon: "running", style: "cyan" };
 }

@@ -19,6 +19,7 @@ export function schema10(name: string, hot: string): Migration {
            failed_at bigint,
            cancelled_at bigint,
            finished_at bigint,
+           retried_at bigint,
            keep_until bigint,
            turn bigint not null default 0,
            added bigint not null default 0,

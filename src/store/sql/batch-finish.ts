@@ -40,7 +40,8 @@ export async function advance(
   const finished = hasEnded && unfinished(batch) === 0;
   if (!failed && !finished) return null;
   const cancels = failed && batch.cancels && batch.cancelledAt === null && !finished;
-  const isSuccess = finished && batch.failed === 0 && batch.cancelled === 0;
+  // A batch may be cancelled although none of its members was: the last ones had ended, or the rest was never added.
+  const isSuccess = finished && batch.failed === 0 && batch.cancelled === 0 && batch.cancelledAt === null;
   const due = batch.callbacks.filter(
     ({ on }) =>
       (on === "failure" && failed) || (on === "success" && isSuccess) || (on === "finish" && finished),

@@ -32,7 +32,8 @@ export async function checkBatches(
     const open = unfinished(batch);
     const counted =
       open === inRuns ? [] : [`counts ${open} members that have not ended, and ${inRuns} are in runs`];
-    const isLate = batch.sealedAt !== null && inRuns === 0 && batch.sealedAt < now - FINISHED_WITHIN;
+    const since = Math.max(batch.sealedAt ?? now, batch.retriedAt ?? 0);
+    const isLate = inRuns === 0 && since < now - FINISHED_WITHIN;
     const late = isLate && hasIdleWorker ? ["has no unfinished member, and is not finished"] : [];
     return [...counted, ...late].map((fault) => ({
       invariant: "batches",

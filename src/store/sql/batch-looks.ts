@@ -22,6 +22,7 @@ export class BatchLooks {
   #waiting = new Set<number>();
   #lookedAt = Number.NEGATIVE_INFINITY;
   #cancelTimer: (() => void) | null = null;
+  readonly #underWay = new Set<Promise<boolean>>();
 
   constructor(parts: LookParts) {
     this.#parts = parts;
@@ -61,6 +62,14 @@ export class BatchLooks {
     if (batches.length === 0) return false;
     this.#waiting = new Set();
     this.#lookedAt = this.#parts.clock.monotonic();
-    return this.#parts.look(batches).catch(() => false);
+    const looking = this.#parts.look(batches).catch(() => false);
+    this.#underWay.add(looking);
+    return looking.finally(() => this.#underWay.delete(looking));
+  }
+
+  /** Looks at all batches that wait for it, and resolves when no look is under way: then the store may be closed. */
+  async end(): Promise<void> {
+    await this.now();
+    await Promise.all(this.#underWay);
   }
 }

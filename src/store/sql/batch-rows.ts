@@ -14,10 +14,11 @@ interface BatchRow extends Record<keyof BatchCounts, number | string> {
   failed_at: number | null;
   cancelled_at: number | null;
   finished_at: number | null;
+  retried_at: number | null;
 }
 
 const COLUMNS =
-  "b.id, b.name, b.cancels, b.created_at, b.sealed_at, b.failed_at, b.cancelled_at, b.finished_at";
+  "b.id, b.name, b.cancels, b.created_at, b.sealed_at, b.failed_at, b.cancelled_at, b.finished_at, b.retried_at";
 
 /** `select` of batches with their counts. In one statement: counts of several moments would contradict each other. */
 function select(t: Tables, ids: readonly number[], more = ""): string {
@@ -41,6 +42,7 @@ function toBatch(row: BatchRow): BatchRecord {
     failedAt: row.failed_at,
     cancelledAt: row.cancelled_at,
     finishedAt: row.finished_at,
+    retriedAt: row.retried_at,
     added: Number(row.added),
     completed: Number(row.completed),
     failed: Number(row.failed),
@@ -168,7 +170,7 @@ export async function lockBatch(tx: SqlContext, id: number, thorough: boolean): 
   if (!locked) return null;
   const ended = MEMBER_COUNTS.map((column) => `(b.${column} + coalesce(c.${column}, 0))`).join(" - ");
   const isDue = thorough ? "" : ` and ${ended} <= 0`;
-  const more = `, case when b.sealed_at is not null${isDue} then coalesce((${unfinishedMember(t)}), 0) end as member`;
+  const more = `, case when b.sealed_at is not null and b.retried_at is null${isDue} then coalesce((${unfinishedMember(t)}), 0) end as member`;
   const [row] = await tx.all<BatchRow & { member: number | null }>(select(t, [id], more), id, id);
   const { member } = row!;
   const callbacks = toCallbacks(locked.callbacks);

@@ -28,6 +28,9 @@ const CANCELLED_KEPT = DAY;
 /** Age from which a sweep looks whether the members of a batch exist: before, its workers look themselves. */
 const SWEPT_AFTER = 30_000;
 
+/** Age of the mark of a retry from which its process counts as dead: it renews the mark after every few members. */
+const RETRIER_DEAD_AFTER = 60_000;
+
 export interface BatchParts {
   sql: SqlContext;
   clock: Clock;
@@ -143,23 +146,31 @@ export class SqlBatches implements BatchStore {
   }
 
   /**
-   * Leaves the batch open while it revives members, so that the first of them cannot finish it. If this process dies
-   * meanwhile, the batch stays open until somebody retries or seals it.
+   * Marks the batch while it revives members, so that the first of them cannot finish it, and the failures of those that
+   * are not revived yet are not reported again. If this process dies meanwhile, the sweep removes the mark.
    */
   async retry(id: number, watch: BatchWatch = {}): Promise<number | null> {
     const { sql } = this.#parts;
-    const now = await this.#parts.now();
     const [batch] = await readBatches(sql, [id]);
     if (!batch) return null;
     if (!(await hasRevivable(sql, id))) return 0;
-    await sql.run(
-      `update ${sql.t.batches} set sealed_at = null, failed_at = null, cancelled_at = null, finished_at = null, keep_until = null where id = ?`,
-      id,
-    );
-    const revived = await reviveMembers(sql, id, now, watch);
-    if (batch.sealedAt !== null) await this.seal(id);
+    const mark = async (more = "") => {
+      const now = await this.#parts.now();
+      await sql.run(`update ${sql.t.batches} set retried_at = ?${more} where id = ?`, now, id);
+      return now;
+    };
+    await mark(", cancelled_at = null, finished_at = null, keep_until = null");
+    const revived = await reviveMembers(sql, id, mark, watch);
+    await this.#endRetry(id);
     await this.#parts.announce();
     return revived;
+  }
+
+  /** Lets a batch finish that was retried. If members have failed, that is its first failure since. */
+  async #endRetry(id: number): Promise<void> {
+    const { sql } = this.#parts;
+    await sql.run(`update ${sql.t.batches} set retried_at = null, failed_at = null where id = ?`, id);
+    await this.ended(new Set([id]));
   }
 
   async sweep(): Promise<void> {
@@ -169,7 +180,10 @@ export class SqlBatches implements BatchStore {
     this.#swept = found.length < SWEPT_AT_ONCE ? null : found.at(-1)!.id;
     if (found.length === 0) return;
     const now = await this.#parts.now();
-    for (const { id, cancelledAt } of found) if (cancelledAt !== null) await this.#withdraw(id, now);
+    for (const { id, cancelledAt, retriedAt } of found) {
+      if (cancelledAt !== null) await this.#withdraw(id, now);
+      if (retriedAt !== null && retriedAt < now - RETRIER_DEAD_AFTER) await this.#endRetry(id);
+    }
     const old = found.filter(({ sealedAt }) => sealedAt !== null && sealedAt < now - SWEPT_AFTER);
     const left = await withoutUnfinished(
       sql,
@@ -193,7 +207,7 @@ export class SqlBatches implements BatchStore {
 
   /** Looks at the batches that still wait for it, before the store is closed. */
   async close(): Promise<void> {
-    await this.#looks.now();
+    await this.#looks.end();
   }
 
   async #lookAt(ids: number[]): Promise<boolean> {

@@ -15,6 +15,7 @@ export const schema10: Migration = {
        failed_at integer,
        cancelled_at integer,
        finished_at integer,
+       retried_at integer,
        keep_until integer,
        turn integer not null default 0,
        added integer not null default 0,

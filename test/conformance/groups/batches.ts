@@ -559,10 +559,43 @@ export function batches(database: Database): void {
       expect(await at.store.batches.retry(id, watch)).toBe(50);
       expect(seen).toEqual([50]);
       expect(await read(id)).toMatchObject({
-        sealedAt: at.clock.now(),
+        retriedAt: null,
         finishedAt: null,
         ...counts({ added: 1100, cancelled: 1050 }),
       });
+    });
+
+    test("that was cancelled does not succeed, although its members were completed", async () => {
+      const id = await create(2, { seal: false });
+      await end(at.store, await claimMembers(), "completed");
+      await at.store.batches.cancel(id);
+      expect(await read(id)).toMatchObject({
+        finishedAt: at.clock.now(),
+        ...counts({ added: 2, completed: 2 }),
+      });
+      expect(await callbacks()).toEqual(["finish"]);
+    });
+
+    test("whose retry dies waits for the members that it has revived, and finishes by a sweep", async () => {
+      const id = await create(3);
+      const runs = await claimMembers();
+      await end(at.store, runs, "failed");
+      expect(await callbacks()).toEqual(["failure", "finish"]);
+      await at.sql(
+        `update punctual_batches set retried_at = ${at.clock.now()}, finished_at = null, keep_until = null`,
+      );
+      expect(await at.store.revive(runs[0]!.id)).toBe("revived");
+      await end(at.store, await claim(at.store, { exclude: ["failure", "finish"] }), "completed");
+      await at.store.batches.sweep();
+      expect(await callbacks()).toEqual(["failure", "finish"]);
+      await at.clock.advance(61);
+      await at.store.batches.sweep();
+      expect(await read(id)).toMatchObject({
+        finishedAt: at.clock.now(),
+        retriedAt: null,
+        ...counts({ added: 3, completed: 1, failed: 2 }),
+      });
+      expect(await callbacks()).toEqual(["failure", "finish", "failure", "finish"]);
     });
 
     test("that has nothing to retry stays finished", async () => {

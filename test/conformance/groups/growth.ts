@@ -78,6 +78,7 @@ const PATHS = [
   "/jobs/mail",
   "/queues",
   "/queues/queue3",
+  "/rates",
   "/schedules",
   "/schedules/1",
   "/failures",

@@ -55,6 +55,7 @@ export function inserting(database: Database): void {
         token: "mine",
         limited: false,
         unkeyed: false,
+        rated: false,
         name: "resize",
         queue: "images",
         lane: "resize|tenant-1",

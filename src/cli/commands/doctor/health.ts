@@ -146,12 +146,18 @@ function definitions(jobs: Punctual, status: StatusReport, config: PunctualConfi
     }
     const unseen = unseenFor(job);
     if (unseen !== null) {
-      findings.push(
-        warning(
-          `no live worker has defined job "${job.name}" for ${span(unseen)}`,
-          definition ? "punctual work" : pruneJobCommand(job.name),
-        ),
-      );
+      const sentence = `no live worker has defined job "${job.name}" for ${span(unseen)}`;
+      const removal = pruneJobCommand(job.name);
+      if (definition) findings.push(warning(sentence, "punctual work"));
+      else if (job.waiting === 0) findings.push(warning(sentence, removal));
+      else {
+        findings.push(
+          warning(
+            `${sentence}, and runs of it wait`,
+            `start a worker that defines it, or delete it with these runs: ${removal}`,
+          ),
+        );
+      }
     }
   }
   for (const [name, { concurrency }] of Object.entries(config.queues ?? {})) {
