@@ -199,4 +199,13 @@ export const mutants: Mutant[] = [
     replace: "",
     tests: ["test/unit/batch-looks.test.ts"],
   },
+  {
+    rule: "A worker looks at its batches before it leaves.",
+    file: "src/store/sql/store.ts",
+    find: "await this.batches.lookNow();",
+    replace: "",
+    tests,
+    stores,
+    only: "finishes before the worker leaves",
+  },
 ];

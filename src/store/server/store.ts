@@ -101,7 +101,7 @@ export class ServerStore extends SqlStore {
   }
 
   async close(): Promise<void> {
-    await this.batches.close();
+    await this.batches.lookNow();
     await this.#parts.close();
   }
 

@@ -67,7 +67,7 @@ export class BatchLooks {
     return looking.finally(() => this.#underWay.delete(looking));
   }
 
-  /** Looks at all batches that wait for it, and resolves when no look is under way: then the store may be closed. */
+  /** Looks at all batches that wait for it, and resolves when no look is under way. */
   async end(): Promise<void> {
     await this.now();
     await Promise.all(this.#underWay);

@@ -205,8 +205,8 @@ export class SqlBatches implements BatchStore {
     return this.#looks.exchanged(batches, isIdle);
   }
 
-  /** Looks at the batches that still wait for it, before the store is closed. */
-  async close(): Promise<void> {
+  /** Looks at the batches that still wait for it, and waits for looks under way: the process may end after this. */
+  async lookNow(): Promise<void> {
     await this.#looks.end();
   }
 

@@ -307,6 +307,7 @@ export abstract class SqlStore extends OperatorStore implements Store {
 
   async leave(worker: string): Promise<void> {
     this.quiet.forget(worker);
+    await this.batches.lookNow();
     return this.#heartbeats.leave(worker, await this.now());
   }
 

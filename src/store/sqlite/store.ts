@@ -79,7 +79,7 @@ export class SqliteStore extends SqlStore {
   }
 
   async close(): Promise<void> {
-    await this.batches.close();
+    await this.batches.lookNow();
     // By read(), so that earlier transactions and statements are finished first.
     await this.#db.read(() => {
       if (this.#closesHandle) this.#db.handle.close();

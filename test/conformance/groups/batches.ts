@@ -3,6 +3,7 @@ import { Punctual } from "../../../src/index.ts";
 import type { FinishedState } from "../../../src/run/states.ts";
 import type { BatchCounts, BatchMoment, BatchStatusRecord, NewMembers } from "../../../src/store/batches.ts";
 import type { ClaimedRun, Settlement, Store } from "../../../src/store/store.ts";
+import { systemClock } from "../../../src/time.ts";
 import { fresh } from "../support/fresh.ts";
 import {
   beat,
@@ -563,6 +564,16 @@ export function batches(database: Database): void {
         finishedAt: null,
         ...counts({ added: 1100, cancelled: 1050 }),
       });
+    });
+
+    test("finishes before the worker leaves that has ended its last members one after the other", async () => {
+      const id = await create(2);
+      const runs = await claimMembers();
+      // With a real clock: a busy worker looks at its batches ten times a second.
+      const store = await at.another({ clock: systemClock });
+      for (const run of runs) await end(store, [run], "completed");
+      await store.leave("w1");
+      expect((await read(id)).finishedAt).not.toBeNull();
     });
 
     test("that was cancelled does not succeed, although its members were completed", async () => {
