@@ -195,7 +195,7 @@ const NUMBERS = new Set([
   ),
   ..."dispatched completed retried failed skipped cancelled snoozed released crashed busy".split(" "),
   ..."grain scope measure bucket total muted_at muted_until turn".split(" "),
-  ..."batch cancels sealed_at failed_at added empty_at".split(" "),
+  ..."batch cancels sealed_at failed_at retried_at added empty_at".split(" "),
   ..."stream seq number applied_at compatible_from nonce now n found position at logged".split(" "),
 ]);
 
