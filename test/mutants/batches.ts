@@ -11,9 +11,9 @@ export const mutants: Mutant[] = [
   {
     rule: "A retry of a batch that is stopped lets the batch finish.",
     file: "src/store/sql/batches.ts",
-    find: "const revived = await reviveMembers(sql, id, mark, watch);\n    await this.#endRetry(id);",
+    find: "const revived = await reviveMembers(sql, id, renewMark, watch);\n    await this.#endRetry(id);",
     replace:
-      "const revived = await reviveMembers(sql, id, mark, watch);\n    if (!watch.signal?.aborted) await this.#endRetry(id);",
+      "const revived = await reviveMembers(sql, id, renewMark, watch);\n    if (!watch.signal?.aborted) await this.#endRetry(id);",
     tests,
     stores,
     only: "both stop when they are asked to",

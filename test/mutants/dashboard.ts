@@ -13,8 +13,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A page reads counts of attempts once more when workers have written them.",
     file: "dashboard/src/api/resource.ts",
-    find: "COUNTS: Options = { settle: 42_000 }",
-    replace: "COUNTS: Options = { settle: 0 }",
+    find: "COUNTS: Options = { rereadAfter: 42_000 }",
+    replace: "COUNTS: Options = { rereadAfter: 0 }",
     tests: ["test/dashboard/browser/traffic.test.ts"],
   },
   {

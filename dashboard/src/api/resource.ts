@@ -23,7 +23,7 @@ interface Options {
   /** Milliseconds between two reads that changes of runs lead to; default: as fast as they come. */
   every?: number;
   /** Milliseconds after the last change at which to read once more, for facts that the server learns or renews later. */
-  settle?: number;
+  rereadAfter?: number;
   /** False: do not read yet. */
   enabled?: boolean;
 }
@@ -32,7 +32,7 @@ interface Options {
  * Options of resources with counts of attempts: workers write them every 10 seconds, and the API keeps those of a day for
  * 30 seconds. No later event would replace counts that are too old.
  */
-export const COUNTS: Options = { settle: 42_000 };
+export const COUNTS: Options = { rereadAfter: 42_000 };
 
 /**
  * Reads a route for a component, and reads it again when runs changed. One read is under way at a time; a change
@@ -41,7 +41,7 @@ export const COUNTS: Options = { settle: 42_000 };
 export function useResource<R extends GetRoute>(
   route: R,
   input: Input<R>,
-  { live = true, enabled = true, every = 0, settle = 0 }: Options = {},
+  { live = true, enabled = true, every = 0, rereadAfter = 0 }: Options = {},
 ): Resource<Response<R>> {
   const key = `${route} ${JSON.stringify(input)}`;
   const state: Signal<{ key: string; data: Response<R> | null; problem: Problem | null }> = useSignal({
@@ -92,11 +92,11 @@ export function useResource<R extends GetRoute>(
       if (wait > 0) return after(wait, onChange);
       readAt = Date.now();
       read();
-      after(settle, read);
+      after(rereadAfter, read);
     };
     let first = true;
     let readAt = Date.now();
-    after(settle, read);
+    after(rereadAfter, read);
     const stops = [version.subscribe(onChange), refreshes.subscribe(onChange)];
     first = false;
     return () => {
@@ -104,7 +104,7 @@ export function useResource<R extends GetRoute>(
       clearTimeout(timer);
       for (const stop of stops) stop();
     };
-  }, [key, enabled, live, every, settle]);
+  }, [key, enabled, live, every, rereadAfter]);
 
   const { key: readKey, data, problem } = state.value;
   const current = readKey === key;

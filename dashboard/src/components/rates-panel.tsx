@@ -50,7 +50,7 @@ function isClosed({ opensAt }: RateView): boolean {
   return opensAt !== null && Date.parse(opensAt) > now.value;
 }
 
-/** Of the keys that started runs lately, and at most 100. */
+/** Counts the closed keys, among those that have started runs lately. */
 function closedText(keys: RateView[], capped: boolean): string {
   return `${keys.filter(isClosed).length} of ${capped ? "at least " : ""}${keys.length} keys closed`;
 }

@@ -79,20 +79,20 @@ export async function withdraw(
 }
 
 /**
- * Runs the members of a batch again that failed or were cancelled, if history has them. Returns their number. `mark` says
- * that this process is at work, and returns the time.
+ * Runs the members of a batch again that failed or were cancelled, if history has them. Returns their number.
+ * `renewMark` writes that this process is at work, and returns the time.
  */
 export async function reviveMembers(
   sql: SqlContext,
   batch: number,
-  mark: () => Promise<number>,
+  renewMark: () => Promise<number>,
   { progress, signal }: BatchWatch,
 ): Promise<number> {
   let revived = 0;
   const isWanted = `r.state in (${stateCodes.failed}, ${stateCodes.cancelled})`;
   for await (const members of membersIn(sql, "history", batch, isWanted)) {
     for (const group of inGroups(members, REVIVED_AT_ONCE)) {
-      const now = await mark();
+      const now = await renewMark();
       for (const { id } of group) if ((await revive(sql, id, {}, now)) === "revived") revived++;
       progress?.(revived, 0);
       if (signal?.aborted) return revived;

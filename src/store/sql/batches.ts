@@ -154,13 +154,17 @@ export class SqlBatches implements BatchStore {
     const [batch] = await readBatches(sql, [id]);
     if (!batch) return null;
     if (!(await hasRevivable(sql, id))) return 0;
-    const mark = async (more = "") => {
+    await sql.run(
+      `update ${sql.t.batches} set retried_at = ?, cancelled_at = null, finished_at = null, keep_until = null where id = ?`,
+      await this.#parts.now(),
+      id,
+    );
+    const renewMark = async () => {
       const now = await this.#parts.now();
-      await sql.run(`update ${sql.t.batches} set retried_at = ?${more} where id = ?`, now, id);
+      await sql.run(`update ${sql.t.batches} set retried_at = ? where id = ?`, now, id);
       return now;
     };
-    await mark(", cancelled_at = null, finished_at = null, keep_until = null");
-    const revived = await reviveMembers(sql, id, mark, watch);
+    const revived = await reviveMembers(sql, id, renewMark, watch);
     await this.#endRetry(id);
     await this.#parts.announce();
     return revived;

@@ -15,6 +15,7 @@ import {
   insert,
   insertOne,
   type RunFields,
+  rate,
   settle,
   settlement,
   times,
@@ -23,8 +24,6 @@ import type { Database } from "../support/stores.ts";
 
 /** More than any claim reads in order. */
 const MANY = 150;
-
-const rate = (limit: number, per = 1000, burst: number | null = null): Rate => ({ limit, per, burst });
 
 export function rates(database: Database): void {
   describe("rates", () => {

@@ -14,13 +14,12 @@ import {
   ids,
   insert,
   insertOne,
+  rate,
   settle,
   settlement,
   times,
 } from "../support/requests.ts";
 import type { Database } from "../support/stores.ts";
-
-const rate = (limit: number, per = 1000, burst: number | null = null): Rate => ({ limit, per, burst });
 
 export function slowDowns(database: Database): void {
   describe("slow-downs", () => {

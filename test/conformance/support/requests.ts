@@ -1,5 +1,6 @@
 import { laneOf } from "../../../src/run/lanes.ts";
 import type { Outcome, RunState } from "../../../src/run/states.ts";
+import type { Rate } from "../../../src/store/rate.ts";
 import type { RunRecord, WorkerRecord } from "../../../src/store/records.ts";
 import type { RunCondition } from "../../../src/store/search.ts";
 import type {
@@ -17,6 +18,10 @@ import type {
   SyncRequest,
   SyncResult,
 } from "../../../src/store/store.ts";
+
+export function rate(limit: number, per = 1000, burst: number | null = null): Rate {
+  return { limit, per, burst };
+}
 
 /** `key` null: it was computed as none. */
 export type RunFields = Partial<NewRun> & { key?: string | null };
