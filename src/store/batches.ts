@@ -130,11 +130,15 @@ export interface BatchStore {
     options: NewMembers,
     tx?: unknown,
   ): Promise<InsertResult[] | BatchRefusal>;
-  /** Ends the adding of members; the batch finishes when all have ended. Returns false if there is no such batch. */
-  seal(id: number): Promise<boolean>;
+  /**
+   * Ends the adding of members; the batch finishes when all have ended. Returns whether it was open; null: there is no
+   * such batch.
+   */
+  seal(id: number): Promise<boolean | null>;
   /**
    * Cancels the waiting members, in groups, and asks the running ones to end. The batch takes no more members. Null:
-   * there is no such batch. If it is stopped, the sweep of a worker cancels the rest.
+   * there is no such batch. If it is stopped, or its process dies, the sweep of a worker cancels the rest; members that
+   * workers claim until then do not start.
    */
   cancel(id: number, watch?: BatchWatch): Promise<BatchCancellation | "finished" | null>;
   /**

@@ -50,8 +50,10 @@ export function planChains(
 ): LanePlan[] {
   const lanes = new Map<string, LanePlan & { limits: Set<string>; isOpen: boolean }>();
   for (const head of chosen) {
-    // A run behind another one would start without being counted by a rate.
-    if (behind(head.name) <= 0 || chooser.lacksKey(head) || chooser.ratesOf(head).length > 0) continue;
+    if (behind(head.name) <= 0 || chooser.isIncomplete(head)) continue;
+    // A run behind another one would start without being counted by a rate. Under a named limit, runs of other jobs may
+    // wait for the slot of the chain that this claim does not see.
+    if (chooser.ratesOf(head).length > 0 || chooser.isUnderNamed(head)) continue;
     const lane = lanes.get(laneKey(head));
     if (lane) lane.heads.push(head);
     else {

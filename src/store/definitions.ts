@@ -15,16 +15,20 @@ export interface DefinedJob {
   formerly: readonly string[];
   /** Defined by its class alone: the definition of any other worker wins. */
   implicit?: boolean;
+  /** The named limit that its runs are under; null or absent: none. */
+  under?: string | null;
   details(): JobDetails;
 }
 
-/** The jobs and queue limits that one worker defines. */
+/** The jobs and limits that one worker defines. */
 export interface SyncRequest {
   worker: string;
   /** When the worker started: the most recently started live worker wins. */
   startedAt: number;
   jobs: DefinedJob[];
   queues: { name: string; limit: number; rate?: Rate | null }[];
+  /** Limits that jobs are under by name. A limit of 0 and no rate: the limit was taken away. */
+  limits?: { name: string; limit: number; rate: Rate | null }[];
   /** In which order runs of queues start, for people to see: workers go by their own definitions. */
   orders?: QueueOrder[];
   /** The census of the last sync of the same jobs and queues; null: they have changed since, or may have. */
@@ -38,6 +42,8 @@ export interface SyncResult {
   census: string | null;
   /** Whether nothing has changed since the sync that returned the census of the request. */
   isUnchanged: boolean;
+  /** Named limits that jobs of the request are under and that no process has defined. */
+  undefinedLimits: string[];
 }
 
 /** The order in which runs of a queue start. */

@@ -1,7 +1,7 @@
 import { compareInRotation, type Rotation } from "../run/rotation.ts";
 
 /** Most lanes of a fair queue in which one claim looks. */
-const MOST_LANES = 512;
+const MOST_FAIR_LANES = 512;
 
 /** Lanes to list beyond the number of wanted runs: some have no run that the claim may take. */
 const SPARE_LANES = 8;
@@ -30,20 +30,22 @@ export function splitFair(queues: string[], rotation: Rotation | null | undefine
 
 /** How many lanes to list for a claim of this size. */
 export function lanesToList(wanted: number): number {
-  return Math.min(MOST_LANES, wanted + SPARE_LANES);
+  return Math.min(MOST_FAIR_LANES, wanted + SPARE_LANES);
 }
 
 /**
- * Chooses the lanes in which a claim looks. It is made of the first lanes of the queue, at most `most`.
+ * Chooses the lanes in which a claim looks. `head` has the first lanes of the queue, at most `most`.
  *
- * If these are not all, the list ends in the middle of a priority. Of that priority, the lanes behind the one that had
- * the last turn come before those of the head, so they are read as well: `missing` is the lane behind which.
+ * If the queue has more lanes, `head` ends in the middle of a priority. In that priority, the lanes behind the one that
+ * had the last turn come first, and `head` may lack them. The caller then reads the lanes behind `missing` as well, and
+ * passes them to `join`.
  */
 export class LaneList {
   readonly #rotation: Rotation;
   readonly #queue: string;
   readonly #head: FairLane[];
   readonly #most: number;
+  /** The lane behind which the caller must read too; null: `head` has every lane that it needs. */
   readonly missing: FairLane | null;
 
   constructor(rotation: Rotation, queue: string, head: FairLane[], most: number) {
@@ -71,8 +73,8 @@ export class LaneList {
     const all = [...this.#head, ...(isOpen ? [missing] : []), ...further];
     const distinct = new Map(all.map((one) => [`${one.priority} ${one.lane}`, one]));
     const lanes = [...distinct.values()]
-      .map((lane) => ({ lane, key: this.#rotation.keyOf({ queue, ...lane }, 0) }))
-      .sort((a, b) => compareInRotation(a.key, b.key))
+      .map((lane) => ({ lane, position: this.#rotation.positionOf({ queue, ...lane }, 0) }))
+      .sort((a, b) => compareInRotation(a.position, b.position))
       .map(({ lane: { priority, lane } }) => ({ priority, lane }));
     return { queue, lanes: lanes.slice(0, this.#most), isComplete: this.#isComplete };
   }
@@ -83,7 +85,7 @@ export interface LaneShare {
   lane: FairLane;
   /** Runs of the rounds that the claim is expected to take. */
   runs: number;
-  /** Whether to read the lane at first: the lanes before it may have enough. */
+  /** Whether to read the lane at once. The others are read only if the lanes before them have too few runs. */
   isFirst: boolean;
 }
 

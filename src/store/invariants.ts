@@ -9,7 +9,7 @@ export const invariants = {
   reaped: "While a worker is idle, leases that have ended are reaped within two minutes.",
   promoted: "While a worker is idle, due runs become ready within a minute.",
   ticked: "While a worker is idle, schedules tick within a minute.",
-  limits: "No limit of a job, key or queue is exceeded.",
+  limits: "No limit of a job, key or queue is exceeded, nor a named one.",
   "unique-keys": "A unique key has one holder.",
   batches:
     "The counts of a batch agree with its members; while a worker is idle, it finishes within two minutes.",
@@ -98,13 +98,15 @@ export interface RunningRun {
   started_at: number | null;
 }
 
-/** A limit of a job, of each key of a job, or of a queue. */
+/** A limit of a job, of each key of a job, of a queue, or of jobs that share it by its name. */
 export interface Limit {
-  kind: "job" | "key" | "queue";
+  kind: "job" | "key" | "queue" | "limit";
   name: string;
   most: number;
   /** Start of the process that defined it. Runs that were claimed before may exceed a limit that was lowered. */
   definedAt: number;
+  /** The jobs that share it. */
+  jobs?: ReadonlySet<string>;
 }
 
 /** A process writes its definitions to the database within this time after its start. */
@@ -115,19 +117,20 @@ const MOST_NAMED = 5;
 
 /** Returns the limits that are exceeded. A chain occupies one slot. */
 export function exceededLimits(running: RunningRun[], limits: Limit[]): Violation[] {
-  return limits.flatMap(({ kind, name, most, definedAt }) => {
-    const under = running.filter((run) =>
-      kind === "queue" ? run.queue === name : run.name === name && (kind === "job" || hasKey(run)),
-    );
+  return limits.flatMap(({ kind, name, most, definedAt, jobs }) => {
+    const under = running.filter((run) => {
+      if (kind === "limit") return jobs?.has(run.name) ?? false;
+      return kind === "queue" ? run.queue === name : run.name === name && (kind === "job" || hasKey(run));
+    });
     const groups = kind === "key" ? Map.groupBy(under, ({ lane }) => lane) : new Map([["", under]]);
     return [...groups].flatMap(([lane, runs]): Violation[] => {
       const slots = slotsOf(runs);
       const surplus = slots[most];
       if (surplus === undefined || surplus.startedAt <= definedAt + SYNCED_WITHIN) return [];
       const key = kind === "key" ? ` with the key "${keyIn(lane, name)}"` : "";
-      const subject = `${kind === "queue" ? "queue" : "job"} "${name}"${key}`;
+      const subject = `${kind === "key" ? "job" : kind} "${name}"${key}`;
       const named = slots.slice(0, MOST_NAMED).map(({ id }) => id);
-      const message = `${slots.length} runs of the ${subject} are running at once, and the limit is ${most}: ${named.join(", ")}${slots.length > MOST_NAMED ? ", …" : ""}.`;
+      const message = `${slots.length} runs ${kind === "limit" ? "under" : "of"} the ${subject} are running at once, and the limit is ${most}: ${named.join(", ")}${slots.length > MOST_NAMED ? ", …" : ""}.`;
       return [{ invariant: "limits", subject: `${kind} ${subject}`, message }];
     });
   });

@@ -92,9 +92,18 @@ export class PendingCalls {
   }
 }
 
+const GIVEN_UP = new WeakSet<object>();
+
 export function givenUp(): PunctualError {
-  return new PunctualError(
+  const error = new PunctualError(
     "DATABASE_UNAVAILABLE",
     "The database did not answer before this worker or instance had to end. The statement may or may not have been carried out.",
   );
+  GIVEN_UP.add(error);
+  return error;
+}
+
+/** Whether a call was rejected because its process or instance has to end, rather than for an outage. */
+export function isGivenUp(error: unknown): boolean {
+  return typeof error === "object" && error !== null && GIVEN_UP.has(error);
 }

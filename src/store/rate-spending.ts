@@ -12,9 +12,13 @@ export interface BucketRow {
 }
 
 /** Returns the buckets that the starts of these runs change. The claim holds their gates. */
-export function spentBuckets(runs: { rates?: string[] }[], chooser: Chooser | null): BucketRow[] {
+export function spentBuckets(
+  runs: { rates?: string[]; cost?: number | null }[],
+  chooser: Chooser | null,
+): BucketRow[] {
   const starts = new Map<string, number>();
-  for (const { rates = [] } of runs) for (const rate of rates) starts.set(rate, (starts.get(rate) ?? 0) + 1);
+  for (const { rates = [], cost = null } of runs)
+    for (const rate of rates) starts.set(rate, (starts.get(rate) ?? 0) + chooser!.charge(rate, { cost }));
   return [...starts].map(([name, count]) => {
     const usage = chooser!.rate(name);
     return toBucketRow(name, usage, spend(usage.rate, usage.bucket, usage.now, count));

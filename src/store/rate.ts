@@ -70,7 +70,7 @@ export function room(rate: Rate, bucket: Bucket, clock: number): number {
   return Math.max(0, Math.min(free, Math.floor((rate.burst * pace(rate) - ahead) / pace(rate))));
 }
 
-/** Returns the bucket after `count` runs have started now. */
+/** Returns the bucket after `count` runs have started now, or runs that cost as much. */
 export function spend(rate: Rate, bucket: Bucket, clock: number, count: number): Bucket {
   const { bucket: current, now } = settle(rate, bucket, clock);
   if (count === 0) return current;
@@ -110,13 +110,18 @@ export function shut(bucket: Bucket, clock: number, ms: number): Bucket {
   };
 }
 
+/** Returns the bucket without the time before which nothing starts. Its starts still count. */
+export function reopen(bucket: Bucket): Bucket {
+  return { ...bucket, shutUntil: 0 };
+}
+
 /** Returns until when the bucket is shut, whatever the rate; null: it is not. */
 export function shutUntil(bucket: Bucket, clock: number): number | null {
   const { bucket: current, now } = follow(bucket, clock);
   return current.shutUntil > now ? current.shutUntil : null;
 }
 
-/** Returns the first time from now on at which `wanted` runs may start. */
+/** Returns the first time from now on at which `wanted` runs may start, or a run that costs as much. */
 export function opensAt(rate: Rate, bucket: Bucket, clock: number, wanted = 1): number {
   const { bucket: current, now } = settle(rate, bucket, clock);
   let excess = sum(current.spent) + Math.min(wanted, rate.limit) - rate.limit;
@@ -129,6 +134,11 @@ export function opensAt(rate: Rate, bucket: Bucket, clock: number, wanted = 1): 
   if (rate.burst === null) return at;
   const ahead = (rate.burst - Math.min(wanted, rate.burst)) * pace(rate);
   return Math.max(at, Math.ceil((current.paced - ahead) / 1000));
+}
+
+/** Whether a start that costs this much may happen now. More than the limit costs as much as the limit. */
+export function admits(rate: Rate, bucket: Bucket, clock: number, cost: number): boolean {
+  return opensAt(rate, bucket, clock, cost) <= settle(rate, bucket, clock).now;
 }
 
 /** Returns the time from which on the bucket is as good as empty. */

@@ -35,17 +35,19 @@ export interface TickRecords {
   partial: number[];
 }
 
-/** Which rates to list. With `job` and `queue`: those of both. */
+/** Which rates to list. With several of `job`, `queue` and `name`: those of each. */
 export interface RateSearch {
   /** At most as many. */
   most: number;
   job?: string | undefined;
   queue?: string | undefined;
+  /** Of this named limit. */
+  name?: string | undefined;
   kind?: RateKind | undefined;
 }
 
 /** Kinds of owners of a rate. */
-export type RateKind = "job" | "key" | "queue";
+export type RateKind = "job" | "key" | "queue" | "limit";
 
 /** The part of a store that people look at. Every method reads a bounded number of rows, however large the tables. */
 export interface StoreReads {
@@ -94,7 +96,7 @@ export interface StoreReads {
   /** Checks the invariants in the oldest `most` unfinished runs, attempts and log lines each. */
   checkInvariants(most: number): Promise<InvariantReport>;
 
-  /** Returns the rates of jobs, keys and queues. */
+  /** Returns the rates of jobs, keys, queues and named limits. */
   rates(search: RateSearch): Promise<RateRecord[]>;
 
   /** Returns a batch with its counts of this moment. */

@@ -1,11 +1,22 @@
 import type { RunState } from "../run/states.ts";
+import type { JobError } from "./job-errors.ts";
+import type { LimitStatus, RateRecord } from "./limit-records.ts";
 import type { MuteRecord } from "./operator-records.ts";
 import type { Rate } from "./rate.ts";
 import type { JobRates } from "./stored-limits.ts";
 import type { WorkerRecord } from "./worker-records.ts";
 
+export type { LimitStatus, RateRecord, RateSubject } from "./limit-records.ts";
 export type { AuditRecord, MuteRecord, NewAuditEntry, NewMute } from "./operator-records.ts";
-export type { BusyWorker, WorkerFacts, WorkerRecord, WorkerRun } from "./worker-records.ts";
+export type {
+  BusyWorker,
+  Heartbeat,
+  WorkerActivity,
+  WorkerFacts,
+  WorkerRecord,
+  WorkerRequest,
+  WorkerRun,
+} from "./worker-records.ts";
 
 /** A job as the database has it: written by the workers that define it, read by producers that do not. */
 export interface JobRecord {
@@ -128,6 +139,8 @@ export interface JobStatus extends JobRecord {
   /** When an attempt last failed or crashed. */
   lastFailure: number | null;
   lastError: string | null;
+  /** The errors with which attempts have failed since the last success, the latest last. At most 8. */
+  errors: JobError[];
   /** Failures since the last success. */
   fails: number;
   /** When a worker last defined the job; null: it was only declared. */
@@ -166,6 +179,8 @@ export interface Status {
   now: number;
   jobs: JobStatus[];
   queues: QueueStatus[];
+  /** Limits that are defined, or that a job is under, by name. */
+  limits: LimitStatus[];
   workers: WorkerRecord[];
   /** Schedules whose tick has been due for more than a few seconds; at most 100. */
   late: LateSchedule[];
@@ -252,6 +267,8 @@ export interface WaitFacts {
   runningOfJob: SlotUsage;
   runningOfLane: SlotUsage;
   runningOfQueue: SlotUsage;
+  /** The named limit that its job is under; null or absent: none. */
+  named?: NamedFacts | null;
   /** The run of a chain that its worker executes before it; null: it is in no chain, or first in it. */
   behind: number | null;
   /** The rates that it is under. */
@@ -266,25 +283,14 @@ export interface WaitFacts {
   ownerAlive: boolean;
 }
 
-/** A rate, and how much of it is spent. Times are milliseconds. */
-export interface RateRecord {
-  /** The job; null: the rate of a queue. */
-  job: string | null;
-  /** Null: the rate of all runs of the job or queue. */
-  key: string | null;
-  queue: string | null;
-  /** Most starts in any window of the length `per`. */
-  limit: number;
-  /** Length of the window, in milliseconds. */
-  per: number;
-  /** Most starts ahead of an even pace; null: as many as the limit admits. */
-  burst: number | null;
-  /** Starts in the window that ends now. */
-  spent: number;
-  /** When the next run may start; null: now. */
-  opensAt: number | null;
-  /** Until when `run.slowDown()` of a handler has closed it; null: none has. */
-  slowedUntil: number | null;
+/** A named limit, as far as it concerns one run. */
+export interface NamedFacts {
+  name: string;
+  /** Most runs at once; 0: no limit. Null: no process has defined the limit. */
+  limit: number | null;
+  /** Cost of the start of the run; null: it is not computed yet. */
+  cost: number | null;
+  running: SlotUsage;
 }
 
 /**

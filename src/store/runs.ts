@@ -1,5 +1,6 @@
 import type { Rotation } from "../run/rotation.ts";
 import type { Outcome } from "../run/states.ts";
+import type { JobError } from "./job-errors.ts";
 import type { QueueSelection } from "./queue-selection.ts";
 import type { JobRecord, LogRecord, RunRecord } from "./records.ts";
 
@@ -35,6 +36,8 @@ export interface NewRun {
   /** How long after the dispatch the run may still start; later it is skipped. Null: always. */
   expires: number | null;
   traceparent: string | null;
+  /** Cost of its start under a named limit; null or absent: not computed, or the job has no function for it. */
+  cost?: number | null;
 }
 
 export interface InsertResult {
@@ -87,7 +90,7 @@ export interface ClaimedRun extends Lease {
   claimedAt: number;
   /** Whether the claim marked the run as started; a prefetched run is marked later. */
   started: boolean;
-  /** Claimed only to compute its key: the job has a limit per key, and the producer could not compute the key. */
+  /** Claimed only to compute its key, or the cost of its start, which the producer could not compute. */
   unkeyed: boolean;
   /** Whether the start of the run counts towards a rate. */
   rated: boolean;
@@ -117,6 +120,8 @@ export interface Settlement extends Lease {
   logged: number;
   /** released: the lane with the key that was computed. */
   lane?: string;
+  /** released: what the start of the run costs, if that was computed. */
+  cost?: number;
   /** The run's `batchId`: the transaction that ends a member of a batch counts it. */
   batchId?: string | null;
   /** snoozed: how long to close the most specific rate that the run is under, in milliseconds. */
@@ -166,6 +171,8 @@ export interface ClaimRequest extends QueueSelection {
   exclude: string[];
   /** Whether this process can compute the keys of a job's runs. */
   computesKey(name: string): boolean;
+  /** Whether this process can compute what the start of a job's runs costs under its named limit. */
+  computesCost(name: string): boolean;
   /** The instance whose ad hoc runs may be claimed. */
   owner: string;
   /** Length of the leases, in milliseconds. */
@@ -241,8 +248,11 @@ export interface JobMinute {
   lastRun: number | null;
   /** When the last attempt failed or crashed. */
   lastFailure: number | null;
-  /** `ok`: an attempt succeeded. `failed`: failures since then; `error`: the last failure. Null: no attempt ended. */
-  last: { ok: boolean; failed: number; error: string | null } | null;
+  /**
+   * `ok`: an attempt succeeded. `failed`: failures since then; `error`: the last one; `errors`: each kind of error once.
+   * Null: no attempt ended.
+   */
+  last: { ok: boolean; failed: number; error: string | null; errors: JobError[] } | null;
 }
 
 /** A run that was taken back from a worker. */

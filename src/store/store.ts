@@ -13,11 +13,13 @@ import type { ReadLimits, StoreReads } from "./reads.ts";
 import type {
   BusyWorker,
   CancelAnswer,
+  Heartbeat,
   JobRecord,
   NewAuditEntry,
   NewMute,
   PauseNote,
-  WorkerRecord,
+  RateSubject,
+  WorkerRequest,
 } from "./records.ts";
 import type { RollupCount } from "./rollups.ts";
 import type {
@@ -219,8 +221,8 @@ export interface Store extends StoreReads {
 
   // Workers.
 
-  /** Records that a worker is alive. */
-  beat(worker: Omit<WorkerRecord, "seenAt">): Promise<void>;
+  /** Records that a worker is alive. Returns what an operator has asked of it. */
+  beat(worker: Heartbeat): Promise<WorkerRequest | null>;
   /** Returns the workers on a host that hold runs, alive or not. */
   busyWorkersOf(host: string): Promise<BusyWorker[]>;
   /** Records that a worker no longer defines its jobs: from now on its heartbeats do not stand for them. */
@@ -243,12 +245,26 @@ export interface Store extends StoreReads {
 
   // Operators.
 
+  /**
+   * Asks a worker to pause or to stop; null: withdraws the request to pause. Returns null if there is no such worker,
+   * `stopping` if it was asked to stop: then nothing is changed.
+   */
+  askWorker(
+    worker: string,
+    action: WorkerRequest["action"] | null,
+    note?: PauseNote,
+  ): Promise<"asked" | "stopping" | null>;
   /** Appends an action of an operator to the audit trail. Returns its time. */
   recordAction(entry: NewAuditEntry): Promise<number>;
   /** Mutes a group of failures, in place of an earlier mute of it. The group need not exist. */
   mute(mute: NewMute): Promise<void>;
   /** Ends a mute. Returns false if the group is not muted. */
   unmute(fingerprint: string): Promise<boolean>;
+  /**
+   * Reopens the rates that `slowDown()` of handlers has closed: of a job and all its keys, of one key, or of a queue. Their
+   * starts still count. Returns the number of rates that were closed.
+   */
+  reopenRates(subject: RateSubject): Promise<number>;
 
   // Deleting.
 

@@ -6,6 +6,15 @@ export interface JobRates {
   job: Rate | null;
   /** Of the runs of each key. */
   key: Rate | null;
+  /** The named limit that its runs are under, which other jobs may share; absent: none. */
+  under?: UnderLimit;
+}
+
+export interface UnderLimit {
+  /** Name of the limit. */
+  limit: string;
+  /** Whether the job computes what the start of a run costs; false: each start costs 1. */
+  hasCost: boolean;
 }
 
 /** The columns of a row of `jobs` that have its limits. */
@@ -52,12 +61,23 @@ export function queueLimitOf(lim: number): number {
   return lim === NONE ? 0 : lim;
 }
 
+/** The rate of a job under a named limit, as code of schemas 12 to 14 reads it: it admits no run. */
+const CLOSED: Rate = { limit: 0, per: 1000, burst: null };
+
+/**
+ * Returns the text for the rates of a job. Code of schemas 12 to 14 does not know named limits. It finds a rate there that
+ * admits no run, and `own` has the one that the job has (note 64).
+ */
 export function writeRates(rates: JobRates | null): string | null {
-  return rates && JSON.stringify(rates);
+  if (!rates?.under) return rates && JSON.stringify(rates);
+  const { job, key, under } = rates;
+  return JSON.stringify({ job: CLOSED, key, under, own: job });
 }
 
 export function readRates(text: string | null): JobRates | null {
-  return text === null ? null : (JSON.parse(text) as JobRates);
+  if (text === null) return null;
+  const { own = null, ...rates } = JSON.parse(text) as JobRates & { own?: Rate | null };
+  return rates.under ? { ...rates, job: own } : rates;
 }
 
 export function writeRate(rate: Rate | null): string | null {

@@ -16,6 +16,38 @@ export interface WorkerRecord extends QueueSelection {
   seenAt: number;
   /** Null: the worker runs older code, or only dispatches. */
   facts?: WorkerFacts | null;
+  /** The request of an operator; null: none. */
+  request?: WorkerRequest | null;
+}
+
+/** The description of a worker in one of its heartbeats. */
+export type Heartbeat = Omit<WorkerRecord, "seenAt" | "request">;
+
+/** A request of an operator, which the worker obeys at its next heartbeat (note 63). */
+export interface WorkerRequest {
+  /** `pause`: claim nothing until it is resumed. `stop`: end as after SIGTERM. */
+  action: "pause" | "stop";
+  since: number;
+  by: string | null;
+  reason: string | null;
+}
+
+/** Whether a worker claims: while it is paused or stopping, it does not. */
+export type WorkerActivity = "working" | "paused" | "stopping";
+
+/** Whether a worker claims runs and ticks: one that is paused or stopping, or only dispatches, does not. */
+export function isClaiming({ parallel, facts }: Pick<WorkerRecord, "parallel" | "facts">): boolean {
+  return parallel > 0 && (facts?.activity ?? "working") === "working";
+}
+
+interface RequestedActivity {
+  facts?: Pick<WorkerFacts, "activity"> | null;
+  request?: Pick<WorkerRequest, "action"> | null;
+}
+
+/** Whether a worker has paused and may be resumed: one that was asked to stop meanwhile may not. */
+export function isPaused({ facts, request }: RequestedActivity): boolean {
+  return facts?.activity === "paused" && request?.action !== "stop";
 }
 
 /** A worker that holds runs. */
@@ -40,6 +72,8 @@ export interface WorkerFacts {
    * do not have it: they write `seen_at` of each job, and go by it alone.
    */
   coversJobs?: boolean;
+  /** Absent: the worker runs older code, which does not obey requests. */
+  activity?: WorkerActivity;
   /** Version of this package. */
   version: string;
   /** Resident memory of the process, in bytes. */

@@ -1,5 +1,5 @@
 import { formatValue, PunctualError } from "../../errors.ts";
-import { Adapters, type CallerTransaction } from "../server/adapters.ts";
+import { Adapters, type CallerTransaction, OwnIdentity } from "../server/adapters.ts";
 import { first, type Sql, type Tables } from "../sql/database.ts";
 import { queryAsText } from "./cluster.ts";
 import { asConnection, asPool, type MysqlConnection } from "./driver.ts";
@@ -35,11 +35,12 @@ interface DatabaseIdentity {
 export class CallerTransactions {
   readonly #own: Sql & { isMultiWriter: boolean };
   readonly #t: Tables;
-  #ownIdentity: Promise<DatabaseIdentity> | null = null;
+  readonly #ownIdentity: OwnIdentity<DatabaseIdentity>;
 
   constructor(own: Sql & { isMultiWriter: boolean }, tables: Tables) {
     this.#own = own;
     this.#t = tables;
+    this.#ownIdentity = new OwnIdentity(() => readIdentity(own, tables));
   }
 
   /**
@@ -61,22 +62,10 @@ export class CallerTransactions {
     return entered.sql;
   }
 
-  /** Reads the identity of the instance's database. If that fails, the next call of `enter` reads again. */
-  #readOwnIdentity(): Promise<DatabaseIdentity> {
-    const reading = readIdentity(this.#own, this.#t);
-    reading.catch(() => {
-      this.#ownIdentity = null;
-    });
-    return reading;
-  }
-
   /** Checks every time: `use` may have changed the connection's database. */
   async #checkDatabase(sql: Sql): Promise<void> {
     const theirs = await readIdentity(sql, this.#t);
-    this.#ownIdentity ??= this.#readOwnIdentity();
-    // Read again before refusing: install() may have run since the last reading.
-    if (!isSame(await this.#ownIdentity, theirs)) this.#ownIdentity = this.#readOwnIdentity();
-    const own = await this.#ownIdentity;
+    const own = await this.#ownIdentity.compareWith((known) => isSame(known, theirs));
     const hasSameName = own.db?.toLowerCase() === theirs.db?.toLowerCase();
     if (hasSameName && theirs.mark === null) {
       throw new PunctualError(

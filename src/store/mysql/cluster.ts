@@ -12,7 +12,7 @@ export type Cluster = "galera" | "group";
 const SHOW_CLUSTER =
   "show variables where variable_name in ('wsrep_on', 'group_replication_single_primary_mode')";
 
-/** Null: one node accepts writes, also in a group that has a single primary. */
+/** Returns the kind of cluster; null: only one node accepts writes, as in a group that has a single primary. */
 export async function readCluster(connection: MysqlConnection): Promise<Cluster | null> {
   const rows = rowsOf<{ Variable_name: string; Value: string }>(await query(connection, SHOW_CLUSTER, []));
   const values = new Map(rows.map((row) => [row.Variable_name, row.Value]));

@@ -1,7 +1,5 @@
-import { systemClock } from "../../time.ts";
 import { describeFailure } from "../server/connections.ts";
-import { HostConnections } from "../server/host-connections.ts";
-import { ASK_TIMEOUT } from "../server/retries.ts";
+import { answerInTime, HostConnections } from "../server/host-connections.ts";
 import { type HeldMysqlConnection, type MysqlConnections, OwnConnections } from "./connections.ts";
 import type { Mysql, MysqlConnection } from "./driver.ts";
 import { codeOf, isConnectionLost, isMisconfiguration, messageOf } from "./errors.ts";
@@ -25,7 +23,7 @@ export class MysqlHostConnections
     super({
       names: hosts.map(({ name }) => name),
       open: (index) => new OwnConnections(createPool(hosts[index]!.options), max),
-      isWriter: (index) => trackErrors(ask(createConnection(hosts[index]!.options))),
+      isWriter: (index) => trackErrors(askOnce(createConnection(hosts[index]!.options))),
       isLost: isConnectionLost,
       isMisconfiguration,
       readOnlyError: () =>
@@ -37,17 +35,11 @@ export class MysqlHostConnections
   }
 }
 
-async function ask(connecting: Promise<MysqlConnection>): Promise<boolean> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const cancel = systemClock.after(ASK_TIMEOUT, () => reject(timedOut()));
+/** Whether the host can be written. Ends the connection, also one that is made too late. */
+async function askOnce(connecting: Promise<MysqlConnection>): Promise<boolean> {
   try {
-    const connection = await Promise.race([connecting, late]);
-    const [row] = rowsOf<{ read_only: number }>(
-      await Promise.race([query(connection, `select ${IS_READ_ONLY} as read_only`, []), late]),
-    );
-    return row!.read_only === 0;
+    return await answerInTime(ask(connecting));
   } finally {
-    cancel();
     connecting.then(
       (connection) => connection.destroy(),
       () => {},
@@ -55,6 +47,8 @@ async function ask(connecting: Promise<MysqlConnection>): Promise<boolean> {
   }
 }
 
-function timedOut(): Error {
-  return Object.assign(new Error(`no answer within ${ASK_TIMEOUT / 1000} s`), { code: "ETIMEDOUT" });
+async function ask(connecting: Promise<MysqlConnection>): Promise<boolean> {
+  const answer = await query(await connecting, `select ${IS_READ_ONLY} as read_only`, []);
+  const [row] = rowsOf<{ read_only: number }>(answer);
+  return row!.read_only === 0;
 }

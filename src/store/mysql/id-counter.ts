@@ -2,9 +2,9 @@ import { ID_GAP } from "../server/ids.ts";
 import type { Sql, Tables } from "../sql/database.ts";
 import type { Flavour } from "./dialect.ts";
 
-/** The statement that reserves ids. */
+/** Makes the statement that reserves ids. */
 export class IdCounter {
-  /** An expression; null: not known yet. */
+  /** The SQL expression of `writerIdentity`; null: not known yet. */
   #writer: string | null = null;
 
   async statement(sql: Sql, flavour: Flavour, tables: Tables): Promise<string> {
@@ -19,7 +19,7 @@ export class IdCounter {
 }
 
 /**
- * Identifies the server that writes, or the cluster whose servers commit together. Replicas have another identity: MySQL
+ * Returns an SQL expression that identifies the server that writes, or the cluster whose servers commit together. Replicas have another identity: MySQL
  * gives each server a UUID, and MariaDB refuses to replicate between servers of one id.
  */
 function writerIdentity(flavour: Flavour, variables: ReadonlySet<string>): string {

@@ -1,5 +1,5 @@
-import { GATES } from "../gates.ts";
 import type { Tables } from "../sql/database.ts";
+import { GATES } from "../sql/gates.ts";
 import type { Schema } from "../sql/migrate.ts";
 import { addColumn } from "./add-column.ts";
 import { collation, type Flavour } from "./dialect.ts";
@@ -7,10 +7,12 @@ import { schema5 } from "./schema5.ts";
 import { schema6 } from "./schema6.ts";
 import { schema7 } from "./schema7.ts";
 import { schema8 } from "./schema8.ts";
-import { schema9 } from "./schema9.ts";
 import { schema10 } from "./schema10.ts";
 import { schema11 } from "./schema11.ts";
 import { schema12 } from "./schema12.ts";
+import { schema13 } from "./schema13.ts";
+import { schema14 } from "./schema14.ts";
+import { schema15 } from "./schema15.ts";
 import { views } from "./views.ts";
 
 /** Type of a name, queue, key or id, each of which has at most 191 bytes. */
@@ -96,10 +98,14 @@ export function schemaFor(flavour: Flavour): Schema {
       schema6,
       schema7(NAME, table),
       schema8,
-      schema9,
+      // All databases have the same numbers. 9 is for PostgreSQL alone (note 54).
+      { number: 9, compatibleFrom: 3, statements: () => [] },
       schema10(NAME, table),
       schema11,
       schema12(table),
+      schema13,
+      schema14,
+      schema15(NAME, table),
     ],
   };
 }

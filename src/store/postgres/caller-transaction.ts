@@ -1,5 +1,5 @@
 import { formatValue, PunctualError } from "../../errors.ts";
-import { Adapters } from "../server/adapters.ts";
+import { Adapters, OwnIdentity } from "../server/adapters.ts";
 import { first, type Sql, type Tables } from "../sql/database.ts";
 import { isClient, isPool, type PgClient } from "./driver.ts";
 import { translate } from "./errors.ts";
@@ -48,15 +48,14 @@ async function readIdentity(sql: Sql, t: Tables): Promise<DatabaseIdentity> {
 
 /** Checks the transactions that callers pass to within(): the runs must be inserted into the instance's own tables. */
 export class CallerTransactions {
-  readonly #own: Sql;
   readonly #t: Tables;
   /** Clients that were checked: a connection never changes its database. */
   readonly #checked = new WeakSet<object>();
-  #ownIdentity: Promise<DatabaseIdentity> | null = null;
+  readonly #ownIdentity: OwnIdentity<DatabaseIdentity>;
 
   constructor(own: Sql, tables: Tables) {
-    this.#own = own;
     this.#t = tables;
+    this.#ownIdentity = new OwnIdentity(() => readIdentity(own, tables));
   }
 
   /**
@@ -79,23 +78,11 @@ export class CallerTransactions {
     return sql;
   }
 
-  /** Reads the identity of the instance's database. If that fails, the next call of `enter` reads again. */
-  #readOwnIdentity(): Promise<DatabaseIdentity> {
-    const reading = readIdentity(this.#own, this.#t);
-    reading.catch(() => {
-      this.#ownIdentity = null;
-    });
-    return reading;
-  }
-
   async #checkDatabase(sql: Sql): Promise<void> {
     const theirs = await readIdentity(sql, this.#t);
-    this.#ownIdentity ??= this.#readOwnIdentity();
     const isSame = (own: DatabaseIdentity) =>
       own.server === theirs.server && own.database === theirs.database;
-    // Read again before refusing: the server may have been restarted since the last reading.
-    if (!isSame(await this.#ownIdentity)) this.#ownIdentity = this.#readOwnIdentity();
-    const own = await this.#ownIdentity;
+    const own = await this.#ownIdentity.compareWith(isSame);
     if (!isSame(own)) {
       throw new PunctualError(
         "WRONG_DATABASE",

@@ -15,6 +15,7 @@ import type {
 } from "../sql/database.ts";
 import { deleteFrom, like, lookUp, pattern, upsert, using } from "../sql/dialect.ts";
 import { retryPending, TransactionProgress, type TransactionRetryOptions } from "../sql/retry.ts";
+import { TextCache } from "../sql/text-cache.ts";
 import type { HeldClient, PgConnections } from "./connections.ts";
 import * as dialect from "./dialect.ts";
 import * as errors from "./errors.ts";
@@ -62,6 +63,8 @@ export class PostgresDatabase implements ServerDatabase {
   readonly objects: typeof dialect.objects = dialect.objects;
   readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
   readonly #names = new StatementNames();
+  /** Texts of `both()`, by the text of the first statement. */
+  readonly #pairs = new Map<string, TextCache>();
   readonly #sequence = new IdSequence();
   readonly #connections: PgConnections;
   readonly #pending: PendingCalls;
@@ -176,7 +179,8 @@ export class PostgresDatabase implements ServerDatabase {
     again: (tx: Transaction) => Promise<void>,
     behind: Statement | null = null,
   ): Promise<void> {
-    const text = `with one as (${one.text}) ${other.text}`;
+    if (!this.#pairs.has(one.text)) this.#pairs.set(one.text, new TextCache());
+    const text = this.#pairs.get(one.text)!.get(other.text, () => `with one as (${one.text}) ${other.text}`);
     const params = [...one.params, ...other.params];
     try {
       await this.#pending.wait(() => this.#sendWith({ text, params }, behind));
@@ -226,7 +230,10 @@ export class PostgresDatabase implements ServerDatabase {
     return this.#on(await this.#acquire(text), text, params, options);
   }
 
-  /** Sends a statement, and `behind` in the same packet if the connection is pipelined. Waits for the first only. */
+  /**
+   * Sends a statement, and `behind` right after it if the connection is pipelined; in one packet, the first would wait
+   * for the second to be built. Waits for the answer of the first only.
+   */
   async #sendWith({ text, params }: Statement, behind: Statement | null): Promise<void> {
     const held = await this.#acquire(text);
     const options = { names: this.#names };

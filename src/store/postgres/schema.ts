@@ -1,5 +1,5 @@
-import { GATES } from "../gates.ts";
 import { refuseUnsafe } from "../server/engines.ts";
+import { GATES } from "../sql/gates.ts";
 import type { Schema } from "../sql/migrate.ts";
 import { idSequence } from "./dialect.ts";
 import { checkVersion } from "./errors.ts";
@@ -12,6 +12,9 @@ import { schema9 } from "./schema9.ts";
 import { schema10 } from "./schema10.ts";
 import { schema11 } from "./schema11.ts";
 import { schema12 } from "./schema12.ts";
+import { schema13 } from "./schema13.ts";
+import { schema14 } from "./schema14.ts";
+import { schema15 } from "./schema15.ts";
 import { views } from "./views.ts";
 
 /** Names are compared by bytes, whatever the collation of the database. */
@@ -325,5 +328,8 @@ export const schema: Schema = {
     schema10(NAME, HOT),
     schema11,
     schema12(NAME, HOT),
+    schema13,
+    schema14,
+    schema15(NAME),
   ],
 };

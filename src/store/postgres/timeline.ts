@@ -71,8 +71,8 @@ async function skip(sql: Sql, t: Tables, ids: number): Promise<void> {
 }
 
 /**
- * Records the timeline, skips ids if it is new, and returns it. One process does so: the others wait for its row lock. `nextval` moves
- * the sequence only forward, also while others use it; `setval` could move it back.
+ * Records the timeline, skips ids if it is new, and returns it. One process does so; the others wait for its row lock.
+ * `nextval` moves the sequence only forward, also while others use it; `setval` could move it back.
  */
 async function adopt(sql: Sql, t: Tables): Promise<string | null> {
   const [row] = await sql.all<{ timeline: string | null }>(

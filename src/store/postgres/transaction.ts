@@ -4,7 +4,7 @@ import { TransactionProgress } from "../sql/retry.ts";
 import type { HeldClient } from "./connections.ts";
 import type { PgClient, PgResult } from "./driver.ts";
 import { isConnectionLost, isStalePlan, isStatementUnknown } from "./errors.ts";
-import { type QueryOptions, query, type StatementNames } from "./query.ts";
+import { gather, type QueryOptions, query, type StatementNames } from "./query.ts";
 
 /** Sets the isolation level of the transaction, not of the session: a pooler may swap sessions between transactions. */
 const BEGIN = "begin isolation level read committed";
@@ -145,6 +145,7 @@ class Pipeline {
     const { timeout, names } = this.#options;
     const ask = async () => {
       if (this.#failure) throw this.#failure.error;
+      gather(this.#client);
       return query(this.#client, text, params, { timeout, names: params.length > 0 ? names : undefined });
     };
     const answer = this.#client.pipeline ? ask() : this.#last.then(ask);

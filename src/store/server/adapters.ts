@@ -217,3 +217,32 @@ function asNumber(column: string, value: unknown): unknown {
 export function isNumber(column: string): boolean {
   return NUMBERS.has(column);
 }
+
+/** The identity of the instance's own database, to compare with that of a caller's transaction. */
+export class OwnIdentity<Identity> {
+  readonly #read: () => Promise<Identity>;
+  #reading: Promise<Identity> | null = null;
+
+  constructor(read: () => Promise<Identity>) {
+    this.#read = read;
+  }
+
+  /**
+   * Returns the identity. Reads it once more if the known one is not the same: install() may have run, or the server
+   * may have been restarted, since it was read.
+   */
+  async compareWith(isSame: (own: Identity) => boolean): Promise<Identity> {
+    this.#reading ??= this.#begin();
+    if (!isSame(await this.#reading)) this.#reading = this.#begin();
+    return this.#reading;
+  }
+
+  /** Begins to read. If that fails, the next call reads again. */
+  #begin(): Promise<Identity> {
+    const reading = this.#read();
+    reading.catch(() => {
+      this.#reading = null;
+    });
+    return reading;
+  }
+}

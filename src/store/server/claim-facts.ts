@@ -1,4 +1,4 @@
-import { MOST_LANES, openLanes } from "../open-lanes.ts";
+import { MOST_OPEN_LANES, openLanes } from "../sql/claim-windows.ts";
 import type { ServerDatabase, Sql, Tables } from "../sql/database.ts";
 import { cancelledOf } from "../sql/settle.ts";
 import type { PausedNames } from "../store.ts";
@@ -108,7 +108,7 @@ export async function claimPlaces(
   const whole = (queue: string): ClaimPlace => ({ queue, lane: null });
   if (closed.size === 0) return queues.map(whole);
   const selects = queues.map((queue) => {
-    const { text, params } = db.readyLanes(t, { queue, limited: 0 }, START, MOST_LANES + 1);
+    const { text, params } = db.readyLanes(t, { queue, limited: 0 }, START, MOST_OPEN_LANES + 1);
     return {
       text: `select ${db.text} as queue, priority, lane from (${text}) l`,
       params: [queue, ...params],

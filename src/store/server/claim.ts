@@ -79,20 +79,22 @@ interface Search {
 }
 
 /**
- * The claim on a server, within the transaction of an exchange. Its steps, in the order of the methods below:
+ * The claim on a server, within the transaction of an exchange. `claim` does these steps; `#search` does the first three:
  *
  * 1. `readFacts` (`claim-facts.ts`): which queues have ready runs, what is paused, whether scheduled runs are due.
  * 2. `#promote`: scheduled runs that are due become ready.
  * 3. `#find`: locks the first ready runs of each queue without limits (`ready-windows.ts`), and reads the first ones
- *    under limits. It reads a queue with runs of closed jobs lane by lane (`claimPlaces`). On servers that purge late, it
- *    continues behind the runs of the last claim (`claim-series.ts`). `#complete` reads on where a window was too small.
+ *    under limits (`Limits.look`). It reads a queue with runs of closed jobs lane by lane (`claimPlaces`), and the lanes
+ *    of a fair queue in turn (`fair-lanes.ts`). On servers that purge late, it continues behind the runs of the last
+ *    claim (`claim-series.ts`). `#complete` reads on where a window was too small.
  * 4. `Limits.choose` (`limits.ts`): of those under limits, the ones that fit, and the runs that follow them in chains
  *    (`store/chains.ts`). It locks their gates and rows.
  * 5. `merge` (`sql/claim.ts`): the best of both, in claim order.
- * 6. `#take`: writes state, attempt and lease.
+ * 6. `#countStarts`: writes the starts of runs under rates (`store/rate.ts`).
+ * 7. `#take`: writes state, attempt and lease.
  *
  * No step waits for a lock that another transaction holds. Steps 1 and 3 are one round trip when the queues are those of
- * the previous claim (`Speculation`). A woken worker does all of them in one statement first, for runs without limits
+ * the previous claim (`Speculation`). A woken worker claims runs without limits by one statement first
  * (`immediate-claim.ts`).
  */
 export class Claimer {
@@ -126,12 +128,12 @@ export class Claimer {
     const { limited } = ready;
     const chosen = limited
       ? await this.#limits.choose(tx, limited, { order, request, freed })
-      : { rows: [], isGateHeld: false, isUnfinished: false, opening: NO_OPENING, rated: null };
+      : { rows: [], isGateHeld: false, isUnfinished: false, opening: NO_OPENING, recounted: null };
     const rows = merge(unlimitedOf(ready), chosen.rows, order, request);
     series.took(rows, openQueues(ready));
     request.rotation?.took(rows);
     this.#windows.sizes.took(rows);
-    const now = await this.#spend(tx, rows, chosen.rated, observed);
+    const now = await this.#countStarts(tx, rows, chosen.recounted, observed);
     await this.#take(tx, rows, { request, worker, now });
     const cancelled = rows.filter((row) => row.cancelled_at !== null).map(({ id }) => id);
     return {
@@ -143,19 +145,6 @@ export class Claimer {
       isUnfinished: chosen.isUnfinished || straysOf(ready).length > 0,
       opening: chosen.opening,
     };
-  }
-
-  /**
-   * Counts the starts of runs under rates. Returns the time of the claim: with such runs it is the time at which they
-   * were counted, which was read under the locks of their gates.
-   */
-  async #spend(tx: Sql, rows: RunRow[], chooser: Chooser | null, now: number): Promise<number> {
-    const rated = chooser ? rows.filter(({ rates }) => rates !== undefined) : [];
-    if (rated.length === 0) return now;
-    for (const { text, params } of bucketWrites(this.#t, spentBuckets(rated, chooser))) {
-      await tx.run(text, ...params);
-    }
-    return Math.max(now, chooser!.rate(rated[0]!.rates![0]!).now);
   }
 
   /**
@@ -190,11 +179,6 @@ export class Claimer {
       ready = await this.#complete(search, await find(facts), facts);
     }
     return { facts, ready, series };
-  }
-
-  /** Lets the next claim begin at the head: something has changed. */
-  restart(): void {
-    this.#continuation.restart();
   }
 
   async readFacts(
@@ -248,6 +232,19 @@ export class Claimer {
     return tx.run(text, ...params);
   }
 
+  /**
+   * Counts the starts of runs under rates. Returns the time of the claim: with such runs, the time that was read under
+   * the locks of their gates, because their starts count from then on.
+   */
+  async #countStarts(tx: Sql, rows: RunRow[], chooser: Chooser | null, now: number): Promise<number> {
+    const rated = rows.filter(({ rates }) => rates !== undefined);
+    if (!chooser || rated.length === 0) return now;
+    for (const { text, params } of bucketWrites(this.#t, spentBuckets(rated, chooser))) {
+      await tx.run(text, ...params);
+    }
+    return Math.max(now, chooser.rate(rated[0]!.rates![0]!).now);
+  }
+
   async #take(tx: Sql, rows: RunRow[], { request, worker, now }: ClaimBase): Promise<void> {
     const until = ({ name }: RunRow) => now + leaseFor(name, request);
     const started = ({ starts }: RunRow) => (starts ? now : null);
@@ -288,6 +285,11 @@ export class Claimer {
     }
   }
 
+  /** Lets the next claim begin at the head of the queues: runs may have been added there. */
+  restart(): void {
+    this.#continuation.restart();
+  }
+
   /** Returns the runs that an earlier try of this claim took; its answer was lost. */
   async recall(tx: Sql, { request, worker, now }: ClaimBase): Promise<ClaimedRun[]> {
     const taken = takenBy(request);
@@ -306,6 +308,7 @@ function scopeOf(request: ClaimRequest, closed: Set<string>): ClaimScope {
   return {
     isClosed: (name) => closed.has(name),
     computesKey: (name) => request.computesKey(name),
+    computesCost: (name) => request.computesCost(name),
     claimable: claimable(request),
     window: request.window,
     wanted: request.limited,

@@ -179,14 +179,16 @@ function newReceipt(id: number): Receipt {
 export class Receipts {
   readonly #db: ServerDatabase;
   readonly #t: Tables;
+  readonly #text: string;
 
   constructor(db: ServerDatabase, tables: Tables) {
     this.#db = db;
     this.#t = tables;
+    this.#text = this.#insert("?", "?", "?");
   }
 
   statement({ id, nonce }: Receipt, now: number): Statement {
-    return { text: this.#insert("?", "?", "?"), params: [id, now, nonce] };
+    return { text: this.#text, params: [id, now, nonce] };
   }
 
   /** Returns the same statement without parameters, to be sent along with `begin`. */

@@ -1,6 +1,10 @@
 import { PunctualError } from "../../errors.ts";
+import { systemClock } from "../../time.ts";
 import type { HostReport } from "../maintenance.ts";
 import type { Connections, HeldConnection } from "./connections.ts";
+
+/** Longest a host of a list may take to tell its role, in milliseconds. */
+const ASK_TIMEOUT = 3000;
 
 /** The part that a driver provides. */
 export interface HostDriver<Pool> {
@@ -18,16 +22,17 @@ export interface HostDriver<Pool> {
   readOnlyError(): Error;
   /** The reason of an error, in a few words. */
   describe(error: unknown): string;
-  /** Rejects with the error, known as one of ours. Absent: the driver need not know. */
+  /** Rejects with the error after the driver has recorded it as its own. Absent: the driver keeps no such record. */
   track?(error: unknown): Promise<never>;
 }
 
 type Answer = { isWriter: boolean } | { error: unknown };
 
-interface Chosen<Pool> {
+/** The host that can be written, with its connections. */
+interface Writer<Pool> {
   index: number;
   pool: Pool;
-  /** `idleLosses` of the pool when the host was last known to be the writer. */
+  /** `idleLosses` of the pool when the host last said that it can be written. */
   losses: number;
 }
 
@@ -40,7 +45,8 @@ export class HostConnections<Held extends HeldConnection, Pool extends Connectio
 {
   readonly canReconnect = true;
   readonly #driver: HostDriver<Pool>;
-  #chosen: Chosen<Pool> | null = null;
+  #writer: Writer<Pool> | null = null;
+  /** False: a connection was lost since, and another host may be the writer by now. */
   #isCertain = false;
   #searching: Promise<Pool> | null = null;
   /** Idle losses of pools that were closed. */
@@ -51,11 +57,11 @@ export class HostConnections<Held extends HeldConnection, Pool extends Connectio
   }
 
   get idleLosses(): number {
-    return this.#earlierLosses + (this.#chosen?.pool.idleLosses ?? 0);
+    return this.#earlierLosses + (this.#writer?.pool.idleLosses ?? 0);
   }
 
   async acquire(statement?: string): Promise<Held> {
-    const pool = await this.#writer();
+    const pool = await this.#openWriter();
     try {
       const held = await pool.acquire(statement);
       return {
@@ -73,12 +79,12 @@ export class HostConnections<Held extends HeldConnection, Pool extends Connectio
 
   async close(): Promise<void> {
     await this.#searching?.catch(() => {});
-    await this.#chosen?.pool.close();
+    await this.#writer?.pool.close();
   }
 
   /** Returns the host of the current connections; the first one if none was found yet. */
   get current(): number {
-    return this.#chosen?.index ?? 0;
+    return this.#writer?.index ?? 0;
   }
 
   /** Asks every host for its role. */
@@ -92,9 +98,9 @@ export class HostConnections<Held extends HeldConnection, Pool extends Connectio
     });
   }
 
-  async #writer(): Promise<Pool> {
-    const chosen = this.#chosen;
-    if (chosen && this.#isCertain && chosen.pool.idleLosses === chosen.losses) return chosen.pool;
+  async #openWriter(): Promise<Pool> {
+    const writer = this.#writer;
+    if (writer && this.#isCertain && writer.pool.idleLosses === writer.losses) return writer.pool;
     this.#searching ??= this.#search().finally(() => {
       this.#searching = null;
     });
@@ -103,17 +109,17 @@ export class HostConnections<Held extends HeldConnection, Pool extends Connectio
 
   async #search(): Promise<Pool> {
     const index = await this.#find();
-    const known = this.#chosen;
+    const known = this.#writer;
     if (known?.index !== index) {
-      this.#chosen = { index, pool: this.#driver.open(index), losses: 0 };
+      this.#writer = { index, pool: this.#driver.open(index), losses: 0 };
       if (known) {
         this.#earlierLosses += known.pool.idleLosses + 1;
         // Statements under way there end first.
         void known.pool.close();
       }
     }
-    const { pool } = this.#chosen!;
-    this.#chosen!.losses = pool.idleLosses;
+    const { pool } = this.#writer!;
+    this.#writer!.losses = pool.idleLosses;
     this.#isCertain = true;
     return pool;
   }
@@ -149,6 +155,19 @@ export class HostConnections<Held extends HeldConnection, Pool extends Connectio
       `No host in the URL can be written: ${roles.join(", ")}. Start or promote the primary, or correct the list.`,
       { cause },
     );
+  }
+}
+
+/** Rejects if a host has not told its role within `ASK_TIMEOUT`. */
+export async function answerInTime(asking: Promise<boolean>): Promise<boolean> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timedOut = () =>
+    Object.assign(new Error(`no answer within ${ASK_TIMEOUT / 1000} s`), { code: "ETIMEDOUT" });
+  const cancel = systemClock.after(ASK_TIMEOUT, () => reject(timedOut()));
+  try {
+    return await Promise.race([asking, late]);
+  } finally {
+    cancel();
   }
 }
 

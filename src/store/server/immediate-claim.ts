@@ -1,13 +1,8 @@
 import { serves } from "../queue-selection.ts";
 import { compareRuns, type RunRow, runColumnsOf, startingValues, toClaimedRun } from "../sql/claim.ts";
-import {
-  namesAsJson,
-  type Param,
-  type ServerDatabase,
-  type Statement,
-  type Tables,
-} from "../sql/database.ts";
+import { namesAsJson, type ServerDatabase, type Statement, type Tables } from "../sql/database.ts";
 import { limitHint } from "../sql/limit-hint.ts";
+import { TextCache } from "../sql/text-cache.ts";
 import type { ClaimedRun, ClaimRequest, ExchangeRequest } from "../store.ts";
 import type { ClaimFacts } from "./claim-facts.ts";
 import type { DatabaseTime } from "./time.ts";
@@ -44,6 +39,7 @@ export class ImmediateClaim {
   readonly #time: DatabaseTime;
   /** Queues that had ready runs without limits, the latest last. */
   readonly #queues = new Set<string>();
+  readonly #texts = new TextCache();
 
   constructor(db: ServerDatabase, tables: Tables, time: DatabaseTime) {
     this.#db = db;
@@ -94,60 +90,69 @@ export class ImmediateClaim {
 
   #statement(exchange: ClaimingRequest, queues: string[], now: number): Statement {
     const { worker, stream, seq, claim } = exchange;
+    const { exclude, lease, leases } = claim;
+    const unusual = Object.entries(leases);
+    const excludes = exclude.length > 0;
+    const hasLeases = unusual.length > 0;
+    return {
+      text: this.#texts.get(`${queues.length} ${excludes} ${hasLeases}`, () =>
+        this.#text(queues.length, excludes, hasLeases),
+      ),
+      params: [
+        now,
+        ...queues,
+        ...(excludes ? [namesAsJson(exclude)] : []),
+        now,
+        Math.min(claim.start, claim.limit),
+        worker,
+        stream,
+        seq,
+        claim.token,
+        worker,
+        ...(hasLeases ? [JSON.stringify(unusual)] : []),
+        lease,
+      ],
+    };
+  }
+
+  #text(queues: number, excludes: boolean, hasLeases: boolean): string {
     const { runs, exchanges } = this.#t;
-    const first = this.#firstReady(queues, claim, now);
-    const lease = this.#lease(claim);
+    const list = this.#db.rows({ name: "text", lease: "integer" });
+    const lease = hasLeases ? `coalesce((select v.lease from ${list} v where v.name = r.name), ?)` : "?";
     const values = startingValues({
       token: "?",
       worker: "?",
-      until: `clock.now + ${lease.text}`,
+      until: `clock.now + ${lease}`,
       started: "clock.now",
       now: "clock.now",
     });
     const sets = Object.entries(values).map(([column, value]) => `${column} = ${value}`);
     // The stream's row is locked only if something was found: an empty claim writes nothing, so its commit does not wait
     // for the disk.
-    return {
-      text: `with clock as materialized (select ${this.#time.later} as now),
+    return `with clock as materialized (select ${this.#time.later} as now),
         found as materialized (
-          select r.id from ${runs} r where r.id = any(array(${first.text})) and r.state = 1 and r.limited = 0 for update skip locked),
+          select r.id from ${runs} r where r.id = any(array(${this.#firstReady(queues, excludes)})) and r.state = 1 and r.limited = 0 for update skip locked),
         stream as materialized (
           select seq from ${exchanges} where worker = ? and stream = ? and seq < ? and exists (select 1 from found) for update)
         update ${runs} as r set ${sets.join(", ")}
           from clock
          where r.id = any(array(select id from found where exists (select 1 from stream)))
-        returning ${runColumnsOf("r")}, r.started_at`,
-      params: [now, ...first.params, worker, stream, seq, claim.token, worker, ...lease.params],
-    };
+        returning ${runColumnsOf("r")}, r.started_at`;
   }
 
   /** A select of the ids to take. Leaves out jobs and queues that are paused or limited by now. */
-  #firstReady(queues: string[], { exclude, start, limit }: ClaimRequest, now: number): Statement {
+  #firstReady(queues: number, excludes: boolean): string {
     const { runs, queues: queueTable } = this.#t;
     const arm = `(select id, name, queue, priority, run_at from ${runs}
       where state = 1 and limited = 0 and owner is null and queue = ? and crashes = 0
       order by priority, run_at, id limit ${WINDOW})`;
-    const excluded: Param[] = exclude.length > 0 ? [namesAsJson(exclude)] : [];
-    const defined =
-      exclude.length > 0 ? `f.name not in (select v.name from ${this.#db.rows({ name: "text" })} v) and` : "";
-    return {
-      text: `select f.id from (${queues.map(() => arm).join(" union all ")}) f
+    const defined = excludes
+      ? `f.name not in (select v.name from ${this.#db.rows({ name: "text" })} v) and`
+      : "";
+    return `select f.id from (${Array.from({ length: queues }, () => arm).join(" union all ")}) f
         where ${defined} ${limitHint(this.#t, { name: "f.name", queue: "f.queue" })} = 0
           and not exists (select 1 from ${queueTable} q
             where q.name = f.queue and q.paused_at is not null and (q.paused_until is null or q.paused_until > ?))
-        order by f.priority, f.run_at, f.id limit ?`,
-      params: [...queues, ...excluded, now, Math.min(start, limit)],
-    };
-  }
-
-  /** An expression for the length of a run's lease. */
-  #lease({ lease, leases }: ClaimRequest): Statement {
-    const unusual = Object.entries(leases);
-    if (unusual.length === 0) return { text: "?", params: [lease] };
-    const list = this.#db.rows({ name: "text", lease: "integer" });
-    return {
-      text: `coalesce((select v.lease from ${list} v where v.name = r.name), ?)`,
-      params: [JSON.stringify(unusual), lease],
-    };
+        order by f.priority, f.run_at, f.id limit ?`;
   }
 }

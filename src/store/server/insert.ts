@@ -1,5 +1,6 @@
 import { PunctualError } from "../../errors.ts";
 import {
+  type ColumnType,
   forGroups,
   placeholders,
   type ServerDatabase,
@@ -18,6 +19,9 @@ export interface NumberedRun {
   /** The limit hint; absent: the insert computes it. */
   limited?: number;
 }
+
+const COLUMNS: Record<string, ColumnType> = { id: "integer", ...NEW_RUN };
+const COLUMNS_WITH_HINT: Record<string, ColumnType> = { ...COLUMNS, limited: "integer" };
 
 /** Tries for a unique key that others take and free all the time. */
 const KEY_TRIES = 20;
@@ -103,8 +107,7 @@ export class Inserter {
 
   /** Returns the insert of runs that have no unique keys, or whose keys are free. */
   statement(runs: NumberedRun[], now: number): Statement {
-    const isKnown = runs[0]!.limited !== undefined;
-    const columns = { id: "integer", ...NEW_RUN, ...(isKnown && { limited: "integer" as const }) } as const;
+    const columns = runs[0]!.limited === undefined ? COLUMNS : COLUMNS_WITH_HINT;
     const rows = runs.map(({ id, run, limited }) => [
       id,
       ...toValues(run, now),

@@ -1,8 +1,8 @@
 import { PunctualError } from "../../errors.ts";
 import { realRandom } from "../../random.ts";
 import { systemClock } from "../../time.ts";
-import { GATES } from "../gates.ts";
 import type { ServerDatabase, Tables } from "../sql/database.ts";
+import { GATES } from "../sql/gates.ts";
 
 /** Waits between two tries of an install that found the tables in use, in milliseconds. */
 export const INSTALL_RETRY: { first: number; longest: number } = { first: 500, longest: 3000 };

@@ -10,7 +10,16 @@ import {
 } from "../chooser.ts";
 import { EMPTY, type Rate, readBucket } from "../rate.ts";
 import { namesAsJson, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
-import { hasRates, jobLimitOf, keyLimitOf, queueLimitOf, readRate, readRates } from "../stored-limits.ts";
+import {
+  hasRates,
+  type JobRates,
+  jobLimitOf,
+  keyLimitOf,
+  queueLimitOf,
+  readRate,
+  readRates,
+} from "../stored-limits.ts";
+import { type NamedLimits, readNamed } from "./named-limits.ts";
 import type { DatabaseTime } from "./time.ts";
 
 export interface ServerUsage extends LimitUsage {
@@ -21,7 +30,7 @@ export interface ServerUsage extends LimitUsage {
 }
 
 /** Which runs a claim may take, whatever the limits. */
-export type UsageScope = Pick<LimitUsage, "isClosed" | "computesKey">;
+export type UsageScope = Pick<LimitUsage, "isClosed" | "computesKey" | "computesCost">;
 
 interface RateRow {
   kind: "job" | "queue" | "bucket" | "now";
@@ -46,7 +55,11 @@ export class UsageReader {
    * Reads the limits of these runs and how many runs run under each. One statement, so one snapshot. Every running run
    * counts, whether or not the limit existed when it was claimed; a chain counts once. Rates are not read yet.
    */
-  async read(tx: Sql, runs: LimitSubject[], { isClosed, computesKey }: UsageScope): Promise<ServerUsage> {
+  async read(
+    tx: Sql,
+    runs: LimitSubject[],
+    { isClosed, computesKey, computesCost }: UsageScope,
+  ): Promise<ServerUsage> {
     const db = this.#db;
     const t = this.#t;
     const list = db.rows({ name: "text" });
@@ -102,6 +115,7 @@ export class UsageReader {
     return {
       isClosed,
       computesKey,
+      computesCost,
       jobLimit: (name) => (jobs.has(name) ? jobLimitOf(jobs.get(name)!) : 0),
       keyLimit: (name) => (jobs.has(name) ? keyLimitOf(jobs.get(name)!) : 0),
       queueLimit: (queue) => queueLimitOf(limits.get(queue)?.lim ?? 0),
@@ -142,29 +156,46 @@ export class UsageReader {
        select 'now', '', null, now from (${db.clock}) c`,
       ...[[...names], [...queues], [...buckets]].map(namesAsJson),
     );
-    return {
-      ...usage,
-      rates: ratesIn(rows, this.#time.exactly(rows.find(({ kind }) => kind === "now")!.number)),
-    };
+    const jobs = new Map(
+      rows.filter(({ kind }) => kind === "job").map(({ name, word }) => [name, readRates(word)]),
+    );
+    const under = new Set([...jobs.values()].flatMap((rates) => rates?.under?.limit ?? []));
+    const named = under.size > 0 ? await readNamed(tx, { db, t: this.#t }, [...under]) : null;
+    // The later time counts for all: the gates that the claim holds by then guard what was read before.
+    const now = named?.now ?? rows.find(({ kind }) => kind === "now")!.number;
+    return { ...usage, rates: ratesIn({ rows, jobs, named }, this.#time.exactly(now)) };
   }
 }
 
-function ratesIn(rows: RateRow[], now: number): NonNullable<LimitUsage["rates"]> {
+/** Rows that were read of the rates of some runs. */
+interface RatesRead {
+  rows: RateRow[];
+  jobs: ReadonlyMap<string, JobRates | null>;
+  /** Null: no run is under a named limit. */
+  named: NamedLimits | null;
+}
+
+function ratesIn({ rows, jobs, named }: RatesRead, now: number): NonNullable<LimitUsage["rates"]> {
   const ofKind = (kind: RateRow["kind"]) =>
     new Map(rows.filter((row) => row.kind === kind).map(({ name, word }) => [name, word]));
-  const jobs = new Map([...ofKind("job")].map(([name, text]) => [name, readRates(text)]));
   const queues = new Map([...ofKind("queue")].map(([name, text]) => [name, readRate(text)]));
-  const buckets = ofKind("bucket");
+  const buckets = new Map([...ofKind("bucket"), ...(named?.buckets ?? [])]);
   const usageOf = (limit: string, rate: Rate | null | undefined): RateUsage | null => {
     const text = buckets.get(limit);
     return rate ? { rate, bucket: text ? readBucket(text) : EMPTY, isStored: text !== undefined, now } : null;
+  };
+  const namedOf = (job: string) => {
+    const under = jobs.get(job)?.under;
+    return under ? { ...named!.find(under.limit), hasCost: under.hasCost } : null;
   };
   return {
     isByKey: (name) => (jobs.get(name)?.key ?? null) !== null,
     of(limit, { name, queue }) {
       if (limit.startsWith("j:")) return usageOf(limit, jobs.get(name)?.job);
+      if (limit.startsWith("r:")) return usageOf(limit, namedOf(name)!.rate);
       return usageOf(limit, limit.startsWith("k:") ? jobs.get(name)?.key : queues.get(queue));
     },
+    named: namedOf,
   };
 }
 

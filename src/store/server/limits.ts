@@ -1,18 +1,12 @@
 import type { Rotation } from "../../run/rotation.ts";
 import { type FreedRun, freedSlots, type LanePlan, laneKey, linkChains, planChains } from "../chains.ts";
-import {
-  type Candidate,
-  Chooser,
-  type LimitSubject,
-  type LimitUsage,
-  type NextOpening,
-  type RateUsage,
-} from "../chooser.ts";
+import { type Candidate, Chooser, type LimitSubject, type LimitUsage, type NextOpening } from "../chooser.ts";
 import { splitFair } from "../fair-lanes.ts";
-import { gateOf } from "../gates.ts";
 import { movedBuckets } from "../rate-spending.ts";
-import { CANDIDATE_COLUMNS, type ClaimOrder, RUN_COLUMNS, type RunRow } from "../sql/claim.ts";
-import { idsAsJson, placeholders, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
+import { CANDIDATE_COLUMNS, type ClaimOrder, type RunRow, runColumnsOf } from "../sql/claim.ts";
+import { SqlContext } from "../sql/context.ts";
+import { idsAsJson, type ServerDatabase, type Sql, type Tables } from "../sql/database.ts";
+import { gateOf, lockGates } from "../sql/gates.ts";
 import { bucketWrites } from "../sql/rates.ts";
 import type { ClaimRequest } from "../store.ts";
 import { fairCandidates, type LastLanes, passBlocked } from "./fair-lanes.ts";
@@ -25,9 +19,9 @@ import type { DatabaseTime } from "./time.ts";
 const STEPS = 8;
 
 /**
- * Wait before the next look if other claims hold the gate of an open rate, in milliseconds: they may leave some starts.
+ * Wait before the next look if another claim holds the gate of an open rate, in milliseconds: it may leave some starts.
  */
-const HELD_RATE = 20;
+const HELD_RATE_WAIT = 20;
 
 /** If some run of the window fits, only every fourth claim walks lanes to find more. */
 const WALK_EVERY = 4;
@@ -68,8 +62,8 @@ export interface Choice {
   isUnfinished: boolean;
   /** When rates admit runs that the claim leaves. */
   opening: NextOpening;
-  /** The chooser that admitted the rows under the locks of their gates; null: none was under a rate. */
-  rated: Chooser | null;
+  /** The chooser that has taken the rows under the locks of their gates; null: none of them is under a rate. */
+  recounted: Chooser | null;
 }
 
 interface PickResult {
@@ -81,15 +75,19 @@ interface PickResult {
 }
 
 /**
- * Finds runs that fit under their limits, in three steps (notes 5 and 15):
+ * Finds runs that fit under their limits and rates (notes 5, 15 and 61). The claim calls `look`, then `choose`, which
+ * does the other steps:
  *
- * 1. `look` reads the first runs of each queue and how many runs run under their limits. It locks nothing.
- * 2. `#pick` picks runs that fit. If blocked runs fill the window, it walks from lane to lane.
- * 3. `choose` locks the gates of the picked runs, reads the usage again and drops the runs that no longer fit. Every
- *    claim under a limit holds the limit's gate until it commits, so the usage can only fall from here on.
+ * 1. `look` reads the first runs of each queue, and the usage of their limits: how many runs run under each, and how
+ *    many have started within the time of each rate. It locks nothing.
+ * 2. `#pick` picks runs that fit. If blocked runs fill the window, it walks from lane to lane (`lane-walk.ts`).
+ * 3. `planChains` (`store/chains.ts`) finds the runs that may follow the picked ones.
+ * 4. `#lockGates` locks the gates of the picked runs, and leaves runs whose gate another claim holds. Every claim under a
+ *    limit holds the limit's gate until it commits, so the usage can only fall from here on.
+ * 5. `choose` locks the rows, reads the usage again and drops the runs that no longer fit (`recount`).
  *
- * A run under the same limits as one that this transaction has settled needs no gate: both changes commit together, so
- * the usage stays as it was (note 22).
+ * A run under the same limits as one that this transaction has settled skips step 4: both changes commit together, so
+ * the usage stays as it was (note 22). A run under a rate never does: each start counts.
  */
 export class Limits {
   readonly #db: ServerDatabase;
@@ -147,54 +145,52 @@ export class Limits {
   }
 
   async choose(tx: Sql, limited: LimitedRuns, choice: ChoiceRequest): Promise<Choice> {
-    const { request } = choice;
-    const window = choice.order.forChains(limited.candidates);
+    const { order, request, freed } = choice;
+    const window = order.forChains(limited.candidates);
     const { chosen, chooser, isUnfinished } = await this.#pick(tx, limited, choice);
-    const setBack = chooser.ratesSetBack();
-    if (setBack.size > 0) await this.#moveBack(tx, setBack, limited);
+    await this.#followClock(tx, chooser, limited);
     const isChosen = new Set(chosen);
-    const opening = chooser.nextOpening(limited.candidates.filter((one) => !isChosen.has(one)));
-    const result = { isGateHeld: false, isUnfinished, opening, rated: null };
-    if (chosen.length === 0) return { ...result, rows: [] };
+    const left = limited.candidates.filter((one) => !isChosen.has(one));
+    const nothing: Choice = {
+      rows: [],
+      isGateHeld: false,
+      isUnfinished,
+      opening: chooser.nextOpening(left),
+      recounted: null,
+    };
+    if (chosen.length === 0) return nothing;
     const plans = planChains(chosen, window, chooser, request.behind);
     const withFollowers = (heads: RunRow[], rows: RunRow[]) => [
       ...heads,
       ...linkChains(plans, heads, rows, request.token),
     ];
-    // A start under a rate is a new one, whatever has ended.
-    const inheriting = chosen.filter((one) => chooser.ratesOf(one).length === 0);
-    const successors = successorsOf(freedSlots(choice.freed, limited.usage.chains), inheriting);
+    const unrated = chosen.filter((one) => chooser.ratesOf(one).length === 0);
+    const successors = successorsOf(freedSlots(freed, limited.usage.chains), unrated);
     if (successors.size === chosen.length) {
       // The usage does not rise: no gate, and no second count.
       const rows = await this.#lockRows(tx, chosen, plans);
-      return { ...result, rows: withFollowers(headsOf(chosen, rows, chooser), rows) };
+      return { ...nothing, rows: withFollowers(headsOf(chosen, rows, chooser), rows) };
     }
     const others = chosen.filter((one) => !successors.has(one));
     const open = [...successors, ...(await this.#lockGates(tx, others, chooser))];
-    const isGateHeld = open.length < chosen.length;
-    const held = others.filter((one) => !open.includes(one)).flatMap((one) => chooser.ratesOf(one));
-    for (const rate of held) {
-      result.opening = earlierOpening(opening, { at: chooser.rate(rate).now + HELD_RATE, isAll: false });
-    }
-    if (open.length === 0) return { ...result, rows: [], isGateHeld };
+    const held = others.filter((one) => !open.includes(one));
+    const opening = earlierOpening(nothing.opening, heldOpening(held, chooser));
+    const result = { ...nothing, isGateHeld: held.length > 0, opening };
+    if (open.length === 0) return result;
     const [usage, rows] = await Promise.all([
       this.readUsage(tx, open, limited.scope),
       this.#lockRows(tx, open, plans),
     ]);
-    const recounted = new Chooser(usage);
-    // A limit that was set after the first count has a gate that is not locked here: the next claim takes the run.
-    // The same holds for a rate: the run may be part of a chain.
-    const hasSameLimits = (one: Candidate) =>
-      recounted.limitsOf(one).join() === chooser.limitsOf(one).join() &&
-      recounted.ratesOf(one).join() === chooser.ratesOf(one).join();
-    const locked = new Set(rows.map(({ id }) => id));
-    const fitting = open.filter((one) => locked.has(one.id) && hasSameLimits(one) && recounted.take(one));
+    const { fitting, recounted } = recount(open, rows, chooser, usage);
     const heads = headsOf(fitting, rows, recounted);
-    if (usage.rates) {
-      const dropped = open.filter((one) => !fitting.includes(one));
-      result.opening = earlierOpening(result.opening, recounted.nextOpening(dropped));
-    }
-    return { ...result, rows: withFollowers(heads, rows), isGateHeld, rated: usage.rates ? recounted : null };
+    if (!usage.rates) return { ...result, rows: withFollowers(heads, rows) };
+    const dropped = open.filter((one) => !fitting.includes(one));
+    return {
+      ...result,
+      rows: withFollowers(heads, rows),
+      opening: earlierOpening(opening, recounted.nextOpening(dropped)),
+      recounted,
+    };
   }
 
   /** Picks from the windows first; then, where blocked runs fill the window of a queue, from its lanes. */
@@ -235,39 +231,28 @@ export class Limits {
     return picked;
   }
 
-  /** Lets the starts of rates move along with a clock that was set back. */
-  async #moveBack(tx: Sql, rates: ReadonlyMap<string, RateUsage>, limited: LimitedRuns): Promise<void> {
-    const locked = await this.#lock(tx, [...rates.keys()].map(gateOf));
+  /** Moves the starts of rates along with a clock that was set back. */
+  async #followClock(tx: Sql, chooser: Chooser, { candidates, scope }: LimitedRuns): Promise<void> {
+    const rates = chooser.ratesSetBack();
+    if (rates.size === 0) return;
+    const locked = await this.#lock(tx, [...rates.keys()]);
     // Read again: the last holder of a gate may have moved them.
-    const usage = await this.readUsage(tx, limited.candidates, limited.scope);
-    const chooser = new Chooser(usage);
-    for (const one of limited.candidates) chooser.limitsOf(one);
-    const moved = new Map([...chooser.ratesSetBack()].filter(([name]) => locked.has(gateOf(name))));
-    for (const { text, params } of bucketWrites(this.#t, movedBuckets(moved))) await tx.run(text, ...params);
+    const current = new Chooser(await this.readUsage(tx, candidates, scope));
+    for (const one of candidates) current.limitsOf(one);
+    const toMove = new Map([...current.ratesSetBack()].filter(([name]) => locked.has(gateOf(name))));
+    for (const { text, params } of bucketWrites(this.#t, movedBuckets(toMove))) await tx.run(text, ...params);
   }
 
   /** Returns the runs of which this transaction could lock every gate. */
   async #lockGates(tx: Sql, chosen: Candidate[], chooser: Chooser): Promise<Candidate[]> {
-    const gates = new Map(chosen.map((one) => [one, chooser.limitsOf(one).map(gateOf)]));
-    const locked = await this.#lock(tx, [...gates.values()].flat());
-    return chosen.filter((one) => gates.get(one)!.every((gate) => locked.has(gate)));
+    const limits = new Map(chosen.map((one) => [one, chooser.limitsOf(one)]));
+    const locked = await this.#lock(tx, [...limits.values()].flat());
+    return chosen.filter((one) => limits.get(one)!.every((limit) => locked.has(gateOf(limit))));
   }
 
-  /** Locks gates, except those that other transactions hold. Returns the locked ones. */
-  async #lock(tx: Sql, gates: number[]): Promise<Set<number>> {
-    const needed = [...new Set(gates)];
-    if (needed.length === 0) return new Set();
-    const rows = await tx.all<{ id: number }>(
-      `select id from ${this.#t.gates} where id in (${placeholders(needed)}) order by id${this.#db.skipLocked}`,
-      ...needed,
-    );
-    const locked = new Set(rows.map(({ id }) => id));
-    if (this.#db.isMultiWriter && locked.size > 0) {
-      // Two claims on two nodes both get the lock. Of two that have written to the gate, only one can commit.
-      const ids = [...locked];
-      await tx.run(`update ${this.#t.gates} set turn = turn + 1 where id in (${placeholders(ids)})`, ...ids);
-    }
-    return locked;
+  /** Locks the gates of limits, except those that other transactions hold. Returns the locked gates. */
+  #lock(tx: Sql, limits: string[]): Promise<Set<number>> {
+    return lockGates(new SqlContext(this.#db, this.#t, tx), limits, this.#db.skipLocked);
   }
 
   /**
@@ -279,13 +264,40 @@ export class Limits {
     const followers = plans
       .filter(({ heads }) => heads.every((head) => isChosen.has(head)))
       .flatMap((plan) => plan.followers);
-    const columns = RUN_COLUMNS.split(", ").map((column) => `r.${column}`);
     return tx.all<RunRow>(
-      `select ${columns.join(", ")} from ${this.#db.lookUp(this.#db.rows({ id: "integer" }), this.#t.runs)}
+      `select ${runColumnsOf("r")} from ${this.#db.lookUp(this.#db.rows({ id: "integer" }), this.#t.runs)}
         where r.state = 1${this.#db.lockOnly(this.#db.skipLocked, "r")}`,
       idsAsJson([...chosen, ...followers].map(({ id }) => id)),
     );
   }
+}
+
+/**
+ * Takes the runs that still fit, now that their gates are locked. `before` has picked them without the locks, and `rows`
+ * are the rows that could be locked.
+ */
+function recount(
+  open: Candidate[],
+  rows: RunRow[],
+  before: Chooser,
+  usage: ServerUsage,
+): { fitting: Candidate[]; recounted: Chooser } {
+  const recounted = new Chooser(usage);
+  // A limit that was set after the first count has a gate that is not locked here: the next claim takes the run.
+  // The same holds for a rate: the run may be part of a chain.
+  const hasSameLimits = (one: Candidate) =>
+    recounted.limitsOf(one).join() === before.limitsOf(one).join() &&
+    recounted.ratesOf(one).join() === before.ratesOf(one).join();
+  const locked = new Set(rows.map(({ id }) => id));
+  const fitting = open.filter((one) => locked.has(one.id) && hasSameLimits(one) && recounted.take(one));
+  return { fitting, recounted };
+}
+
+/** When to look again at runs whose gates other claims hold. */
+function heldOpening(held: Candidate[], chooser: Chooser): NextOpening {
+  const rates = held.flatMap((one) => chooser.ratesOf(one));
+  const times = rates.map((rate) => chooser.rate(rate).now + HELD_RATE_WAIT);
+  return { at: Math.min(...times, Number.POSITIVE_INFINITY), isAll: times.length === 0 };
 }
 
 function earlierOpening(one: NextOpening, other: NextOpening): NextOpening {
@@ -305,6 +317,8 @@ function headsOf(chosen: Candidate[], rows: RunRow[], chooser: Chooser): RunRow[
     const row = byId.get(one.id);
     if (!row) return [];
     const rates = chooser.ratesOf(one);
-    return [{ ...row, unkeyed: chooser.lacksKey(one), ...(rates.length > 0 && { rates }) }];
+    return [
+      { ...row, unkeyed: chooser.isIncomplete(one), ...(rates.length > 0 && { rates, cost: one.cost }) },
+    ];
   });
 }

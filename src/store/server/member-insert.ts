@@ -1,10 +1,10 @@
 import {
-  admission,
+  admissionStatements,
   admit,
   type BatchMarks,
   batchInsertion,
-  joining,
   type Membership,
+  membershipWrites,
 } from "../sql/batch-membership.ts";
 import type { ServerDatabase, Sql, Tables } from "../sql/database.ts";
 import type { InsertResult } from "../store.ts";
@@ -53,11 +53,12 @@ export class MemberInserter {
       await tx.all(text, ...params);
     } else {
       let marks: BatchMarks[] = [];
-      for (const { text, params } of admission(this.#parts, batch)) marks = await tx.all(text, ...params);
+      for (const { text, params } of admissionStatements(this.#parts, batch))
+        marks = await tx.all(text, ...params);
       admit(membership, marks[0]);
     }
     const inserted = await inserter.insert(tx, runs, now, committed);
-    for (const { text, params } of joining(this.#parts, membership, { batch, inserted, who, now }))
+    for (const { text, params } of membershipWrites(this.#parts, membership, { batch, inserted, who, now }))
       await tx.run(text, ...params);
     return inserted;
   }

@@ -4,9 +4,6 @@ import { RETRY_FOR } from "../sql/retry.ts";
 /** Longest a read retries the first connection, in milliseconds: a server that never answered is likely a wrong address. */
 const FIRST_RETRY_FOR = 5000;
 
-/** Longest a host of a list may take to tell its role, in milliseconds. */
-export const ASK_TIMEOUT = 3000;
-
 /**
  * How long a read-only server is retried before anything was written there, in milliseconds. Then it is likely a wrong
  * address. With the last wait and try, the caller gets the error within 5 s.

@@ -2,7 +2,7 @@ import { randomText, realRandom } from "../../random.ts";
 import { sleepReal } from "../../time.ts";
 import type { Inspection, InstallReport, PruneReport, PruneRequest } from "../maintenance.ts";
 import { NO_OPENING, nextClaim, QuietLooks } from "../quiet-looks.ts";
-import type { CancelAnswer } from "../records.ts";
+import type { CancelAnswer, RateSubject } from "../records.ts";
 import type { Membership } from "../sql/batch-membership.ts";
 import { SqlBatches } from "../sql/batches.ts";
 import type { Sql, Transaction } from "../sql/database.ts";
@@ -101,7 +101,7 @@ export class ServerStore extends SqlStore {
   }
 
   async close(): Promise<void> {
-    await this.batches.lookNow();
+    await this.batches.finishLooks();
     await this.#parts.close();
   }
 
@@ -199,7 +199,10 @@ export class ServerStore extends SqlStore {
     if (immediate.suits(request)) {
       const found = await immediate.claim(request);
       if (found === null) return this.#exchange({ ...request, again: true });
-      if (found.claimed.length > 0) return { ...found, settled: [], nextDue: null, isPartial: true };
+      if (found.claimed.length > 0) {
+        const cancelled = [...found.cancelled, ...(await this.batches.withdrawClaimed(found.claimed))];
+        return { ...found, cancelled, settled: [], nextDue: null, isPartial: true };
+      }
     }
     const first = await this.#exchangeOnce(request);
     const { settled } = first;
@@ -208,7 +211,7 @@ export class ServerStore extends SqlStore {
     let tries = 1;
     // A stream that only settles is one of a busy worker.
     while (request.claim && result.claimed.length === 0) {
-      const hasCallbacks = await this.batches.exchanged(batches, true);
+      const hasCallbacks = await this.batches.lookAfterExchange(batches, true);
       batches = NO_BATCHES;
       if (hasCallbacks) rounds++;
       else if (isUnfinished && rounds < ROUNDS) rounds++;
@@ -219,8 +222,9 @@ export class ServerStore extends SqlStore {
       const claimOnly = { ...request, settle: [], started: [] };
       ({ isGateHeld, isUnfinished, batches, opening, ...result } = await this.#exchangeOnce(claimOnly));
     }
-    await this.batches.exchanged(batches, false);
-    return { ...result, settled, nextDue: nextClaim(result.nextDue, opening) };
+    await this.batches.lookAfterExchange(batches, false);
+    const cancelled = [...result.cancelled, ...(await this.batches.withdrawClaimed(result.claimed))];
+    return { ...result, cancelled, settled, nextDue: nextClaim(result.nextDue, opening) };
   }
 
   /** Settles and claims in one transaction, which is not opened if there is nothing to settle and nothing to claim. */
@@ -240,7 +244,7 @@ export class ServerStore extends SqlStore {
       // A poll is one statement. For a worker that was woken it is prepared, which saves the time to plan it.
       const sql: Pick<Sql, "all"> = claim?.immediate ? { all: (...read) => db.read(...read) } : db;
       facts = await this.#claimer.readFacts(sql, { worker, owner }, now);
-      const closed = claim?.limited ? this.quiet.until(worker, claim, lookBasis(facts), now) : null;
+      const closed = claim?.limited ? this.quiet.until(worker, claim, lookBasis(facts), { now }) : null;
       if (!claim || isIdle(facts, now, closed !== null)) {
         const opening = { at: closed ?? Number.POSITIVE_INFINITY, isAll: false };
         return {
@@ -281,7 +285,7 @@ export class ServerStore extends SqlStore {
       const { written: settled, batches } = await settling;
       return { ...claimed, settled, batches };
     });
-    if (claim && claim.limited > 0) this.quiet.looked(worker, claim, looked, step);
+    if (claim && claim.limited > 0) this.quiet.record(worker, claim, looked, step);
     return step;
   }
 
@@ -318,6 +322,10 @@ export class ServerStore extends SqlStore {
 
   override async pauseQueue(...args: Parameters<SqlStore["pauseQueue"]>): Promise<void> {
     return this.#announced(super.pauseQueue(...args));
+  }
+
+  override async reopenRates(subject: RateSubject): Promise<number> {
+    return this.#announced(super.reopenRates(subject));
   }
 
   async #announced<Result>(change: Promise<Result>): Promise<Result> {

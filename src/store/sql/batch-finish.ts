@@ -16,13 +16,13 @@ export const BATCH_KEPT: number = 7 * DAY;
 /** Runs of one callback that the row of a batch names: a batch that is retried again and again must not grow. */
 const MOST_LINKED = 20;
 
-/** The row that corrects the counts of members which older workers have ended. */
+/** The `who` of the row that corrects the counts of a batch. */
 const RECOUNTED = "recount";
 
 /**
- * Marks the first failure of a batch and its end, each once, and inserts the callbacks in the same transaction. Returns
- * null if there is nothing to mark. `thorough`: also if the counts do not add up, because an older worker has ended
- * members without counting them; then no member is left in `runs`.
+ * Marks the first failure of a batch and its end, each once, and inserts the callbacks that are due in the same
+ * transaction. Returns null if there is nothing to mark. `thorough`: looks for members in `runs` even if the counts say
+ * that some have not ended, because workers of older versions end members without counting them.
  */
 export async function advance(
   tx: SqlContext,
@@ -30,22 +30,16 @@ export async function advance(
   now: number,
   thorough: boolean,
 ): Promise<BatchChange | null> {
-  const { t } = tx;
   let batch = await lockBatch(tx, id, thorough);
   if (!batch || batch.finishedAt !== null) return null;
   const hasEnded = batch.hasUnfinished === false;
   // Less than none is left if an older process has retried members without counting them.
-  if (hasEnded && unfinished(batch) !== 0) batch = await corrected(tx, batch);
+  if (hasEnded && unfinished(batch) !== 0) batch = await correctCounts(tx, batch);
   const failed = batch.failed > 0 && batch.failedAt === null;
   const finished = hasEnded && unfinished(batch) === 0;
   if (!failed && !finished) return null;
   const cancels = failed && batch.cancels && batch.cancelledAt === null && !finished;
-  // A batch may be cancelled although none of its members was: the last ones had ended, or the rest was never added.
-  const isSuccess = finished && batch.failed === 0 && batch.cancelled === 0 && batch.cancelledAt === null;
-  const due = batch.callbacks.filter(
-    ({ on }) =>
-      (on === "failure" && failed) || (on === "success" && isSuccess) || (on === "finish" && finished),
-  );
+  const due = dueCallbacks(batch, { failed, finished });
   const dispatched = await insertCallbacks(tx, id, due, now);
   for (const [index, callback] of due.entries())
     callback.dispatched = [...(callback.dispatched ?? []), dispatched[index]!.id].slice(-MOST_LINKED);
@@ -55,14 +49,13 @@ export async function advance(
     ...(cancels && { cancelled_at: now, sealed_at: batch.sealedAt ?? now }),
     ...(finished && { finished_at: now, keep_until: now + BATCH_KEPT }),
   };
+  const assignments = Object.keys(marks).map((column) => `${column} = ?`);
   await tx.run(
-    `update ${t.batches} set ${Object.keys(marks)
-      .map((column) => `${column} = ?`)
-      .join(", ")} where id = ?`,
+    `update ${tx.t.batches} set ${assignments.join(", ")} where id = ?`,
     ...Object.values(marks),
     id,
   );
-  if (finished) await fold(tx, id);
+  if (finished) await foldCounts(tx, id);
   const { callbacks: _, hasUnfinished: __, ...record } = batch;
   const marked = {
     ...record,
@@ -73,8 +66,19 @@ export async function advance(
   return { batch: marked, failed, finished, dispatched };
 }
 
+/** Returns the callbacks that a first failure, or the end of the batch, makes due. */
+function dueCallbacks(
+  batch: LockedBatch,
+  { failed, finished }: { failed: boolean; finished: boolean },
+): BatchCallback[] {
+  // A batch may be cancelled although none of its members was: the last ones had ended, or the rest was never added.
+  const isSuccess = finished && batch.failed === 0 && batch.cancelled === 0 && batch.cancelledAt === null;
+  const isDue = { failure: failed, success: isSuccess, finish: finished };
+  return batch.callbacks.filter(({ on }) => isDue[on]);
+}
+
 /** Corrects the counts of a locked batch by its members in history. */
-async function corrected(tx: SqlContext, batch: LockedBatch): Promise<LockedBatch> {
+async function correctCounts(tx: SqlContext, batch: LockedBatch): Promise<LockedBatch> {
   const missing = await recount(tx, batch.id);
   if (missing === null) return batch;
   await tx.run(addCounts(tx), batch.id, RECOUNTED, 0, ...missing);
@@ -117,7 +121,7 @@ async function insertCallbacks(
 }
 
 /** Adds the counts of workers to the row of the batch, and deletes them. */
-async function fold(tx: SqlContext, id: number): Promise<void> {
+async function foldCounts(tx: SqlContext, id: number): Promise<void> {
   const { db, t } = tx;
   const rows = await tx.all<{ who: string } & Record<string, number>>(
     `select who, ${MEMBER_COUNTS.join(", ")} from ${t.batch_counts} where batch = ? order by who${db.forUpdate}`,

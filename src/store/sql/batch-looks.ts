@@ -1,9 +1,12 @@
 import type { Clock } from "../../time.ts";
 
-/** Shortest interval between two looks of a busy worker. */
+/** Shortest interval between two looks of a busy worker, in milliseconds. */
 const LOOK_EVERY = 100;
 
-/** Waits between the looks at a batch in a caller's transaction. After the last one it is left to the sweep. */
+/**
+ * First and longest wait between looks at a batch in a caller's transaction, in milliseconds. After the longest one the
+ * batch is left to the sweep.
+ */
 const FIRST_WAIT = 50;
 const LONGEST_WAIT = 30_000;
 
@@ -32,30 +35,30 @@ export class BatchLooks {
    * Looks at once if the worker has nothing else to do, and resolves when that is done; otherwise ten times a second at
    * most, beside the exchanges. Returns whether anything was dispatched. Never rejects: the sweep repeats a failed look.
    */
-  async exchanged(batches: ReadonlySet<number>, isIdle: boolean): Promise<boolean> {
+  async lookAfter(batches: ReadonlySet<number>, isIdle: boolean): Promise<boolean> {
     for (const batch of batches) this.#waiting.add(batch);
     if (this.#waiting.size === 0) return false;
     const { clock } = this.#parts;
-    if (isIdle || clock.manual) return this.now();
+    if (isIdle || clock.manual) return this.lookNow();
     const wait = LOOK_EVERY - (clock.monotonic() - this.#lookedAt);
-    if (wait <= 0) void this.now();
-    else this.#cancelTimer ??= clock.after(wait, () => void this.now(), { background: true });
+    if (wait <= 0) void this.lookNow();
+    else this.#cancelTimer ??= clock.after(wait, () => void this.lookNow(), { background: true });
     return false;
   }
 
   /** Looks repeatedly, with longer waits: the store does not learn when the caller of `within()` commits. */
-  later(batch: number, isOver: () => Promise<boolean>, wait: number = FIRST_WAIT): void {
+  lookRepeatedly(batch: number, isOver: () => Promise<boolean>, wait: number = FIRST_WAIT): void {
     const look = async () => {
       this.#waiting.add(batch);
-      await this.now();
-      if (wait < LONGEST_WAIT && !(await isOver())) this.later(batch, isOver, wait * 2);
+      await this.lookNow();
+      if (wait < LONGEST_WAIT && !(await isOver())) this.lookRepeatedly(batch, isOver, wait * 2);
     };
     // The janitor's sweep finds a batch whose look has failed.
     this.#parts.clock.after(wait, () => void look().catch(() => {}), { background: true });
   }
 
-  /** Looks at all batches that wait for it. */
-  async now(): Promise<boolean> {
+  /** Looks at all batches that wait for a look. Returns whether anything was dispatched. */
+  async lookNow(): Promise<boolean> {
     this.#cancelTimer?.();
     this.#cancelTimer = null;
     const batches = [...this.#waiting];
@@ -67,9 +70,9 @@ export class BatchLooks {
     return looking.finally(() => this.#underWay.delete(looking));
   }
 
-  /** Looks at all batches that wait for it, and resolves when no look is under way. */
-  async end(): Promise<void> {
-    await this.now();
+  /** Looks at all batches that wait for a look, and resolves when no look is under way. */
+  async finish(): Promise<void> {
+    await this.lookNow();
     await Promise.all(this.#underWay);
   }
 }

@@ -27,10 +27,11 @@ export interface BatchMarks {
 }
 
 /**
- * Statements that lock an existing batch, of which the last returns its marks. Those who add share the lock; sealing and
- * finishing exclude them. On a cluster only writes conflict.
+ * Returns statements that lock an existing batch; the last of them returns its marks. Transactions that add members share
+ * the lock; sealing and finishing exclude them. On a cluster with several writers a lock is local to its node, so the
+ * transaction also writes: of two that have written, only one commits.
  */
-export function admission({ db, t }: Dialect, batch: number): Statement[] {
+export function admissionStatements({ db, t }: Dialect, batch: number): Statement[] {
   const read = {
     text: `select sealed_at, cancelled_at, finished_at from ${t.batches} where id = ?${db.forShare}`,
     params: [batch],
@@ -49,7 +50,7 @@ export function admit({ byMember = false }: NewMembers, marks: BatchMarks | unde
 
 const NEW_BATCH = ["id", "name", "cancels", "callbacks", "created_at"];
 
-/** Inserts a batch. `id` null: the table numbers it, and the statement returns the number. */
+/** Returns the statement that inserts a batch. `id` null: the table numbers it, and the statement returns the number. */
 export function batchInsertion(
   { t }: Dialect,
   { name, cancels, callbacks }: NewBatch,
@@ -64,14 +65,14 @@ export function batchInsertion(
   };
 }
 
-/** Makes inserted runs members of a batch: their rows, the count of the added ones, and the seal. */
-export function joining(
+/** Returns the statements that make inserted runs members: their rows, the count of the added ones, and the seal. */
+export function membershipWrites(
   dialect: Dialect,
   membership: Membership,
   { batch, inserted, who, now }: { batch: number; inserted: InsertResult[]; who: string; now: number },
 ): Statement[] {
   const { db, t } = dialect;
-  // A run that holds a unique key already is a member of no other batch.
+  // A dispatch that found its unique key held has inserted nothing: the run that holds the key does not become a member.
   const ids = inserted.filter((one) => one.inserted).map(({ id }) => id);
   const statements: Statement[] = [];
   if (ids.length > 0) {

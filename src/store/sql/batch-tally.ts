@@ -14,15 +14,15 @@ export const MEMBER_COUNTS: readonly ("added" | FinishedState)[] = ["added", ...
 /** Rows that one statement writes. */
 const ROWS_AT_ONCE = 100;
 
-/** Many rows, so that transactions outside of exchanges seldom wait for one another. */
-const SLOTS = 32;
+/** Rows that transactions outside of exchanges share: enough that they seldom wait for one another. */
+const SHARED_ROWS = 32;
 
 /** Counts the members of batches that one transaction ends, and writes the counts with it. */
 export class BatchTally {
   readonly #counts = new Map<number, Map<FinishedState, number>>();
   readonly #touched: Set<number>;
 
-  /** `touched` gets the batches, so that the caller can look at them after the commit. */
+  /** The tally adds each batch to `touched`, so that the caller can look at it after the commit. */
   constructor(touched: Set<number>) {
     this.#touched = touched;
   }
@@ -58,12 +58,12 @@ export class BatchTally {
   }
 }
 
-/** Returns the row of a transaction that is not an exchange; one of the runs that it ends chooses the row. */
-export function slotOf(runs: readonly { id: number }[]): string {
-  return `t${(runs[0]?.id ?? 0) % SLOTS}`;
+/** Returns the `who` of a transaction that is not an exchange. It depends on the first run that the transaction ends. */
+export function countRowOf(runs: readonly { id: number }[]): string {
+  return `t${(runs[0]?.id ?? 0) % SHARED_ROWS}`;
 }
 
-/** A statement that adds to counts. */
+/** Returns a statement that adds to the counts of `rows` rows. */
 export function addCounts({ db, t }: Pick<SqlContext, "db" | "t">, rows = 1): string {
   return db.upsert({
     table: t.batch_counts,

@@ -10,12 +10,13 @@ import type {
   NewBatch,
   NewMembers,
 } from "../batches.ts";
-import type { InsertResult, NewRun } from "../runs.ts";
+import type { ClaimedRun, InsertResult, NewRun } from "../runs.ts";
 import { advance } from "./batch-finish.ts";
 import { BatchLooks } from "./batch-looks.ts";
 import { hasRevivable, reviveMembers, withdraw } from "./batch-members.ts";
 import { BatchRefused, type Membership } from "./batch-membership.ts";
 import { listBatches, readBatches, unfinished, withoutUnfinished } from "./batch-rows.ts";
+import { ClaimedMembers, membersOf } from "./claimed-members.ts";
 import type { SqlContext } from "./context.ts";
 import { first, type Sql } from "./database.ts";
 
@@ -25,11 +26,13 @@ const SWEPT_AT_ONCE = 1000;
 /** How long history keeps members that were cancelled with their batch: the default of cancelled runs. */
 const CANCELLED_KEPT = DAY;
 
-/** Age from which a sweep looks whether the members of a batch exist: before, its workers look themselves. */
+/** Age of the seal from which a sweep checks whether members are left. Until then the workers that end them look. */
 const SWEPT_AFTER = 30_000;
 
-/** Age of the mark of a retry from which its process counts as dead: it renews the mark after every few members. */
+/** Age of the mark of a retry from which its process counts as dead: a live one renews the mark every few members. */
 const RETRIER_DEAD_AFTER = 60_000;
+
+const NONE: number[] = [];
 
 export interface BatchParts {
   sql: SqlContext;
@@ -49,6 +52,7 @@ export interface BatchParts {
 export class SqlBatches implements BatchStore {
   readonly #parts: BatchParts;
   readonly #looks: BatchLooks;
+  readonly #claimed: ClaimedMembers;
   /** The last batch of the last sweep; null: the oldest one. */
   #swept: number | null = null;
   /** The row in which this process counts the members that it adds. */
@@ -58,6 +62,7 @@ export class SqlBatches implements BatchStore {
   constructor(parts: BatchParts) {
     this.#parts = parts;
     this.#looks = new BatchLooks({ clock: parts.clock, look: (batches) => this.#lookAt(batches) });
+    this.#claimed = new ClaimedMembers(parts.sql, () => parts.now());
   }
 
   async create(
@@ -67,7 +72,7 @@ export class SqlBatches implements BatchStore {
     tx?: unknown,
   ): Promise<{ id: number; inserted: InsertResult[] }> {
     const { batch: id, inserted } = await this.#parts.insert(members, { create: batch, seal }, tx);
-    if (seal && !inserted.some((one) => one.inserted)) await this.#sealed(id, tx);
+    if (seal && !inserted.some((one) => one.inserted)) await this.#lookAfterSeal(id, tx);
     return { id, inserted };
   }
 
@@ -78,12 +83,12 @@ export class SqlBatches implements BatchStore {
     tx?: unknown,
   ): Promise<InsertResult[] | BatchRefusal> {
     if (members.length === 0) {
-      if (options.seal && !(await this.seal(id))) return null;
+      if (options.seal && (await this.seal(id)) === null) return null;
       return [];
     }
     try {
       const { inserted } = await this.#parts.insert(members, { batch: id, ...options }, tx);
-      if (options.seal) await this.#sealed(id, tx);
+      if (options.seal) await this.#lookAfterSeal(id, tx);
       return inserted;
     } catch (error) {
       if (error instanceof BatchRefused) return error.refusal;
@@ -91,25 +96,31 @@ export class SqlBatches implements BatchStore {
     }
   }
 
-  /** Looks at a batch that may have no unfinished member, after the commit. */
-  async #sealed(id: number, tx: unknown): Promise<void> {
-    if (tx === undefined) return this.ended(new Set([id]));
+  /** Looks at a sealed batch, which may have no unfinished member, after the commit. With `tx`, the caller commits later. */
+  async #lookAfterSeal(id: number, tx: unknown): Promise<void> {
+    if (tx === undefined) return this.lookAfterCommit(new Set([id]));
     const isOver = async () =>
       (await readBatches(this.#parts.sql, [id])).some((one) => one.finishedAt !== null);
-    this.#looks.later(id, isOver);
+    this.#looks.lookRepeatedly(id, isOver);
   }
 
-  async seal(id: number): Promise<boolean> {
+  async seal(id: number): Promise<boolean | null> {
     const { sql } = this.#parts;
     const now = await this.#parts.now();
-    const isKnown = await sql.transaction(async (tx) => {
+    const wasOpen = await sql.transaction(async (tx) => {
       const { db, t } = tx;
-      const found = await tx.all(`select id from ${t.batches} where id = ?${db.forUpdate}`, id);
+      const row = await first(
+        tx.all<{ sealed_at: number | null }>(
+          `select sealed_at from ${t.batches} where id = ?${db.forUpdate}`,
+          id,
+        ),
+      );
+      if (!row) return null;
       await tx.run(`update ${t.batches} set sealed_at = ? where id = ? and sealed_at is null`, now, id);
-      return found.length > 0;
+      return row.sealed_at === null;
     });
-    if (isKnown) await this.ended(new Set([id]));
-    return isKnown;
+    if (wasOpen !== null) await this.lookAfterCommit(new Set([id]));
+    return wasOpen;
   }
 
   async cancel(id: number, watch: BatchWatch = {}): Promise<BatchCancellation | "finished" | null> {
@@ -140,7 +151,7 @@ export class SqlBatches implements BatchStore {
     const batches = new Set([id]);
     const end = { state: "cancelled", error: null, keep: CANCELLED_KEPT, now, batches } as const;
     const report = await withdraw(this.#parts.sql, id, end, watch);
-    await this.ended(batches);
+    await this.lookAfterCommit(batches);
     if (report.requested.length > 0) await this.#parts.announce();
     return report;
   }
@@ -170,11 +181,11 @@ export class SqlBatches implements BatchStore {
     return revived;
   }
 
-  /** Lets a batch finish that was retried. If members have failed, that is its first failure since. */
+  /** Lets a retried batch finish again. A failure of its members counts as the first one again. */
   async #endRetry(id: number): Promise<void> {
     const { sql } = this.#parts;
     await sql.run(`update ${sql.t.batches} set retried_at = null, failed_at = null where id = ?`, id);
-    await this.ended(new Set([id]));
+    await this.lookAfterCommit(new Set([id]));
   }
 
   async sweep(): Promise<void> {
@@ -200,26 +211,41 @@ export class SqlBatches implements BatchStore {
   }
 
   /** Looks at batches whose members have ended, after the commit. Never rejects: the sweep repeats a failed look. */
-  async ended(batches: ReadonlySet<number>): Promise<void> {
-    if (batches.size > 0) await this.#looks.exchanged(batches, true);
+  async lookAfterCommit(batches: ReadonlySet<number>): Promise<void> {
+    if (batches.size > 0) await this.#looks.lookAfter(batches, true);
   }
 
-  /** As `ended`, after an exchange. Returns whether a callback was dispatched that the worker can claim. */
-  exchanged(batches: ReadonlySet<number>, isIdle: boolean): Promise<boolean> {
-    return this.#looks.exchanged(batches, isIdle);
+  /** As `lookAfterCommit`, after an exchange. Returns whether a callback was dispatched that the worker can claim. */
+  lookAfterExchange(batches: ReadonlySet<number>, isIdle: boolean): Promise<boolean> {
+    return this.#looks.lookAfter(batches, isIdle);
   }
 
-  /** Looks at the batches that still wait for it, and waits for looks under way: the process may end after this. */
-  async lookNow(): Promise<void> {
-    await this.#looks.end();
+  /**
+   * Called with the runs of a claim. Returns those that must not start, because they are members of a cancelled batch. A
+   * batch of which this process does not know that it is cancelled is looked at beside the exchanges.
+   */
+  async withdrawClaimed(runs: readonly ClaimedRun[]): Promise<number[]> {
+    const members = membersOf(runs);
+    if (members.size === 0) return NONE;
+    // If it fails, the members start, and the sweep cancels them: the claim is committed.
+    const withdrawn = await this.#claimed.withdraw(members).catch(() => NONE);
+    await this.#looks.lookAfter(new Set(members.keys()), false);
+    return withdrawn;
+  }
+
+  /** Looks at the batches that still wait for a look, and waits for the looks under way: the process may end after this. */
+  async finishLooks(): Promise<void> {
+    await this.#looks.finish();
   }
 
   async #lookAt(ids: number[]): Promise<boolean> {
     const { sql } = this.#parts;
+    const claimed = this.#claimed.take(ids);
     // A node of a cluster may lag behind another one, on which the other last member has ended.
     const found = sql.db.isMultiWriter
       ? await sql.transaction((tx) => readBatches(tx, ids), { caughtUp: true })
       : await readBatches(sql, ids);
+    await this.#claimed.looked(found, claimed);
     let dispatched = false;
     for (const batch of found.filter(isDue)) {
       dispatched = (await this.#advance(batch.id, false)) || dispatched;
@@ -244,7 +270,7 @@ export class SqlBatches implements BatchStore {
   }
 }
 
-/** Whether the counts say that something is to be marked. */
+/** Whether the batch has a failure or an end to mark, by its counts. */
 function isDue(batch: BatchRecord): boolean {
   const { sealedAt, failedAt, finishedAt, failed } = batch;
   if (finishedAt !== null) return false;

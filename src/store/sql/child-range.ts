@@ -12,7 +12,8 @@ const MARGIN = MINUTE;
 /** First distance from the id of the parent at which a run is looked up; each further one is twice as far. */
 const FIRST_STEP = 1000;
 
-interface Place {
+/** A run, and when it was dispatched. */
+interface DispatchTime {
   id: number;
   created_at: number;
 }
@@ -49,7 +50,7 @@ function bound(op: NumberMatch["op"], id: number | null): RunCondition[] {
 function findParent(
   sql: SqlContext,
   id: number,
-): Promise<(Place & { attempts: number; finished_at: number | null }) | null> {
+): Promise<(DispatchTime & { attempts: number; finished_at: number | null }) | null> {
   const { t } = sql;
   return first(
     sql.all(
@@ -69,20 +70,20 @@ async function walk(
   isBeyond: (createdAt: number) => boolean,
 ): Promise<number | null> {
   for (let step = FIRST_STEP; ; step *= 2) {
-    const place = await nearest(sql, from + direction * step, direction);
-    if (!place) return null;
-    if (isBeyond(place.created_at)) return place.id;
+    const run = await nearest(sql, from + direction * step, direction);
+    if (!run) return null;
+    if (isBeyond(run.created_at)) return run.id;
   }
 }
 
 /** Returns the first run from an id on, upwards or downwards. */
-function nearest(sql: SqlContext, id: number, direction: 1 | -1): Promise<Place | null> {
+function nearest(sql: SqlContext, id: number, direction: 1 | -1): Promise<DispatchTime | null> {
   const { t } = sql;
   const [op, order] = direction > 0 ? [">=", "asc"] : ["<=", "desc"];
   const one = (table: string) =>
     `select id, created_at from (select id, created_at from ${table} where id ${op} ? order by id ${order} limit 1) as nearest_one`;
   return first(
-    sql.all<Place>(
+    sql.all<DispatchTime>(
       `select id, created_at from (${one(t.runs)} union all ${one(t.history)}) as both_tables order by id ${order} limit 1`,
       id,
       id,

@@ -1,10 +1,16 @@
-import { compareInRotation, type RotationKey } from "../../run/rotation.ts";
+import { compareInRotation, type RotationPosition } from "../../run/rotation.ts";
 import { type ClaimRequest, hasCrashed } from "../store.ts";
 import { type ClaimOrder, compareRuns, type OrderKey, type RunRow } from "./claim.ts";
 import type { Statement } from "./database.ts";
 
 /** Runs after which the counts of `WindowSizes` are halved: a few claims, so that sizes follow a change at once. */
 const REMEMBERED = 1024;
+
+/**
+ * Lanes of a queue in which one claim looks for runs without the limit hint at most. Beyond them the claim reads the
+ * queue in order and skips the runs of closed jobs one by one.
+ */
+export const MOST_OPEN_LANES = 64;
 
 /** The first ready runs without the limit hint that a claim has read of a queue, or of one lane of it. */
 export interface ClaimWindow<Row extends RunRow = RunRow> {
@@ -100,7 +106,7 @@ export function windowsToGrow<Window extends ClaimWindow>(
 class LastConsidered {
   readonly #rotation: ClaimOrder["rotation"];
   readonly #seen = new Map<string, number>();
-  readonly #last = new Map<string, RotationKey>();
+  readonly #last = new Map<string, RotationPosition>();
 
   constructor({ rotation }: ClaimOrder) {
     this.#rotation = rotation;
@@ -111,14 +117,14 @@ class LastConsidered {
     const lane = JSON.stringify([row.queue, row.priority, row.lane]);
     const nth = this.#seen.get(lane) ?? 0;
     this.#seen.set(lane, nth + 1);
-    this.#last.set(row.queue, this.#rotation.keyOf(row, nth));
+    this.#last.set(row.queue, this.#rotation.positionOf(row, nth));
   }
 
   /** Whether the first run that the window lacks would come before the last one that was considered. */
   mustGrow({ queue, lane, rows }: ClaimWindow): boolean {
     const last = this.#last.get(queue);
     if (!last || !lane || !this.#rotation) return false;
-    return compareInRotation(this.#rotation.keyOf({ queue, ...lane }, rows.length), last) < 0;
+    return compareInRotation(this.#rotation.positionOf({ queue, ...lane }, rows.length), last) < 0;
   }
 }
 
@@ -129,4 +135,16 @@ export function behind({ priority, run_at, id }: OrderKey): Statement {
     text: " and (priority > ? or (priority = ? and (run_at > ? or (run_at = ? and id > ?))))",
     params: [priority, priority, run_at, run_at, id],
   };
+}
+
+/**
+ * Returns the lanes in which a claim looks if these jobs are closed to it. `lanes` are the first of the queue, one more
+ * than `MOST_OPEN_LANES` if it has that many. Null: the claim reads the queue in order, because no lane is closed or there
+ * are too many.
+ */
+export function openLanes<Lane extends { lane: string }>(lanes: Lane[], closed: Set<string>): Lane[] | null {
+  if (lanes.length > MOST_OPEN_LANES) return null;
+  // A lane without a bar belongs to one job. Other lanes may be shared: `a|b` is the job "a|b", or "a" with the key "b".
+  const open = lanes.filter(({ lane }) => lane.includes("|") || !closed.has(lane));
+  return open.length === lanes.length ? null : open;
 }

@@ -31,7 +31,9 @@ export interface RunRow extends ChainLink {
   cancelled_at: number | null;
   logged: number;
   unique_scope: number | null;
-  /** Whether the run is claimed only for its key to be computed. */
+  /** Cost of its start under a named limit; absent: the claim has not read it, since the run is under no rate. */
+  cost?: number | null;
+  /** Whether the run is claimed only for its key, or the cost of its start, to be computed. */
   unkeyed?: boolean;
   /** Names of the rates that the start of the run counts towards; absent: none. */
   rates?: string[];
@@ -77,7 +79,7 @@ export function startingValues({
   };
 }
 
-export const CANDIDATE_COLUMNS: string = "id, name, lane, queue, priority, run_at";
+export const CANDIDATE_COLUMNS: string = "id, name, lane, queue, priority, run_at, cost";
 
 /** Due runs that one claim turns from scheduled to ready at most. */
 export const PROMOTED = 1000;
@@ -136,18 +138,18 @@ export function takenBy({ token }: Pick<ClaimRequest, "token">): { text: string;
   return { text: "(lease_token = ? or lease_token like ?)", params: [token, chainsOf(token)] };
 }
 
-export const RECALLED_COLUMNS: string = `${RUN_COLUMNS}, lease_token, started_at`;
+export const RECALLED_COLUMNS: string = `${RUN_COLUMNS}, lease_token, started_at, cost`;
 
 export type RecalledRow = RunRow & { lease_token: string; started_at: number | null };
 
 /** Converts rows that an earlier try of the claim took. */
 export function toRecalledRuns(
   rows: RecalledRow[],
-  chooser: { lacksKey(row: RunRow): boolean; ratesOf(row: RunRow): string[] },
+  chooser: { isIncomplete(row: RunRow): boolean; ratesOf(row: RunRow): string[] },
   now: number,
 ): ClaimedRun[] {
   return rows.sort(compareRuns).map((row) => {
-    const unkeyed = row.owner === null && chooser.lacksKey(row);
+    const unkeyed = row.owner === null && chooser.isIncomplete(row);
     const rates = row.owner === null ? chooser.ratesOf(row) : [];
     const recalled = { ...row, unkeyed, ...(rates.length > 0 && { rates }) };
     return toClaimedRun(recalled, row.lease_token, now, row.started_at !== null);

@@ -1,6 +1,6 @@
 import { isFinished, type RunState, stateCodes, stateName } from "../../run/states.ts";
 import type { CancelAnswer } from "../records.ts";
-import { BatchTally, slotOf } from "./batch-tally.ts";
+import { BatchTally, countRowOf } from "./batch-tally.ts";
 import type { SqlContext } from "./context.ts";
 import { first, forGroups, inGroups, placeholders, type Statement } from "./database.ts";
 import { moveToHistory } from "./history.ts";
@@ -59,7 +59,7 @@ export function remove(
       );
       const tally = new BatchTally(batches);
       tally.count(rows[0]?.batch_id, "cancelled");
-      await tally.write(tx, slotOf([{ id }]));
+      await tally.write(tx, countRowOf([{ id }]));
     }
     await tx.run(`delete from ${t.runs} where id = ? and state <> 2`, id);
     await tx.run(`delete from ${t.history} where id = ?`, id);
@@ -176,6 +176,6 @@ export async function endRuns(
     }));
     await moveToHistory(tx, endings, end.now, tally);
   }
-  await tally.write(tx, slotOf(found));
+  await tally.write(tx, countRowOf(found));
   return found.map(({ id }) => id);
 }

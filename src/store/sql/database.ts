@@ -1,5 +1,8 @@
 import type { MissingObject, VacuumReport } from "../maintenance.ts";
 import type { DatabaseName } from "../store.ts";
+import type { Tables } from "./tables.ts";
+
+export { type Tables, tablesWith } from "./tables.ts";
 
 export type Param = string | number | bigint | null;
 
@@ -191,6 +194,7 @@ export type Index =
   | "scheduled"
   | "leased"
   | "counted"
+  | "under"
   | "unique"
   | "tick"
   | "name"
@@ -255,38 +259,6 @@ export interface ServerDatabase extends Database {
     after: { priority: number; lane: string },
     count: number,
   ): Statement;
-}
-
-const TABLES = [
-  "runs",
-  "history",
-  "attempts",
-  "logs",
-  "jobs",
-  "schedules",
-  "aliases",
-  "queues",
-  "workers",
-  "exchanges",
-  "minutes",
-  "rollups",
-  "audit",
-  "mutes",
-  "batches",
-  "batch_members",
-  "batch_counts",
-  "rates",
-  "migrations",
-  "gates",
-  "ids",
-  "receipts",
-] as const;
-
-export type Tables = Record<(typeof TABLES)[number], string> & { prefix: string };
-
-export function tablesWith(prefix: string): Tables {
-  const named = Object.fromEntries(TABLES.map((table) => [table, prefix + table]));
-  return { ...(named as Record<(typeof TABLES)[number], string>), prefix };
 }
 
 export async function first<Row>(rows: Promise<Row[]>): Promise<Row | null> {

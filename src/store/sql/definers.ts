@@ -41,7 +41,8 @@ export async function takeCensus(sql: SqlContext, now: number): Promise<Census> 
     `select c.worker, c.jobs, c.queues,
             case when w.id is null or w.seen_at <= ? then 0 when w.parallel > 0 and ${COVERS} then 1 else 2 end as state
        from (select defined_by as worker, count(*) as jobs, 0 as queues from ${t.jobs} group by defined_by
-             union all select defined_by, 0, count(*) from ${t.queues} group by defined_by) c
+             union all select defined_by, 0, count(*) from ${t.queues} group by defined_by
+             union all select defined_by, 0, count(*) from ${t.limits} group by defined_by) c
        left join ${t.workers} w on w.id = c.worker order by c.worker, c.jobs, c.queues`,
     dead,
   );

@@ -35,15 +35,15 @@ export async function inspect(
     readOnly,
     unsafe: null,
     vacuum: usable && db.vacuum ? await db.vacuum(t) : null,
-    missing: usable ? await missing(sql, schema) : [],
-    expired: usable ? await expired(sql, now) : { count: 0, since: null },
+    missing: usable ? await missingObjects(sql, schema) : [],
+    expired: usable ? await countExpired(sql, now) : { count: 0, since: null },
     deadWorkers: usable ? await countDead(sql, now) : 0,
     settings,
   };
 }
 
 /** Counts runs whose lease has ended. */
-async function expired(sql: SqlContext, now: number): Promise<Inspection["expired"]> {
+async function countExpired(sql: SqlContext, now: number): Promise<Inspection["expired"]> {
   const { t } = sql;
   const row = await first(
     sql.all<{ n: number; since: number | null }>(
@@ -55,50 +55,51 @@ async function expired(sql: SqlContext, now: number): Promise<Inspection["expire
 }
 
 /** Lists the objects of the schema that the database lacks. */
-async function missing(sql: SqlContext, schema: Schema): Promise<MissingObject[]> {
+async function missingObjects(sql: SqlContext, schema: Schema): Promise<MissingObject[]> {
   const { db, t } = sql;
   const { text, params } = db.objects(t);
-  const there = new Set((await sql.all<{ name: string }>(text, ...params)).map(({ name }) => name));
+  const existing = new Set((await sql.all<{ name: string }>(text, ...params)).map(({ name }) => name));
   const statements = schema.migrations.flatMap((migration) => migration.statements(t));
-  return objectsOf(statements, db).filter(({ name }) => !there.has(name));
+  return objectsOf(statements, db).filter(({ name }) => !existing.has(name));
 }
 
 const OBJECT = /^create (?:[a-z ]*? )?(index|table|view|sequence) (?:if not exists )?(\S+)/i;
+
 /** An index in the body of a `create table`, as MySQL declares it. */
-const KEY = /^\s*((?:unique )?key) (\S+) (\(.*\)),?$/gm;
-/** Indexes that a later migration adds or rebuilds on MySQL, in a statement of its own or prepared from a variable. */
-const ALTERED = /^(?:set @\w+ = \(select if\(count\(\*\) = 0, ')?alter table (\S+) /i;
-const ADDED = /\badd ((?:unique )?key) (\S+) (\([^)]*\))/gi;
+const DECLARED_KEY = /^\s*((?:unique )?key) (\S+) (\(.*\)),?$/gm;
+
+/** A statement of MySQL that changes a table, by itself or prepared from a variable. */
+const ALTER_TABLE = /^(?:set @\w+ = \(select if\(count\(\*\) = 0, ')?alter table (\S+) /i;
+
+/** An index that such a statement adds or rebuilds. */
+const ADDED_KEY = /\badd ((?:unique )?key) (\S+) (\([^)]*\))/gi;
 
 /** Returns the objects that the statements create, each with a statement that creates it alone. */
 export function objectsOf(statements: string[], db: Pick<Database, "name">): MissingObject[] {
-  const made = new Map<string, MissingObject>();
+  const objects = new Map<string, MissingObject>();
+  const add = (name: string, kind: MissingObject["kind"], statement: string) =>
+    objects.set(withoutSchema(name), { name: withoutSchema(name), kind, statement });
   for (const statement of statements) {
-    const [, table] = ALTERED.exec(statement) ?? [];
+    const [, table] = ALTER_TABLE.exec(statement) ?? [];
     if (table !== undefined) {
-      for (const [add, , index] of statement.matchAll(ADDED)) {
-        const again = `alter table ${table} ${add}`;
-        made.set(bare(index!), { name: bare(index!), kind: "index", statement: again });
-      }
+      for (const [change, , key] of statement.matchAll(ADDED_KEY))
+        add(key!, "index", `alter table ${table} ${change}`);
     }
     const [, word, name] = OBJECT.exec(statement) ?? [];
     if (word === undefined || name === undefined) continue;
     const kind = word.toLowerCase() as MissingObject["kind"];
-    const how = kind === "index" && db.name === "postgres" ? concurrently(statement) : statement;
-    made.set(bare(name), { name: bare(name), kind, statement: how });
-    for (const [, unique, key, columns] of statement.matchAll(KEY)) {
-      const add = `alter table ${name} add ${unique} ${key} ${columns}`;
-      made.set(bare(key!), { name: bare(key!), kind: "index", statement: add });
-    }
+    add(name, kind, kind === "index" && db.name === "postgres" ? toConcurrent(statement) : statement);
+    for (const [, type, key, columns] of statement.matchAll(DECLARED_KEY))
+      add(key!, "index", `alter table ${name} add ${type} ${key} ${columns}`);
   }
-  return [...made.values()];
+  return [...objects.values()];
 }
 
-function concurrently(statement: string): string {
+/** Returns a `create index` that does not lock the table. */
+function toConcurrent(statement: string): string {
   return statement.replace(/^create (unique )?index /i, "create $1index concurrently ");
 }
 
-/** A name without its schema. */
-function bare(name: string): string {
+function withoutSchema(name: string): string {
   return name.slice(name.lastIndexOf(".") + 1);
 }

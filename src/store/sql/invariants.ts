@@ -13,7 +13,8 @@ import {
   type Violation,
   violationsOf,
 } from "../invariants.ts";
-import { jobLimitOf, keyLimitOf, queueLimitOf } from "../stored-limits.ts";
+import { hasRates, jobLimitOf, keyLimitOf, queueLimitOf, readRates } from "../stored-limits.ts";
+import { isClaiming } from "../worker-records.ts";
 import { checkBatches } from "./batch-invariants.ts";
 import type { SqlContext } from "./context.ts";
 import { idsAsJson } from "./database.ts";
@@ -110,8 +111,7 @@ async function checkRuns(
 /** Whether a live worker has a free slot. */
 async function isSomeWorkerIdle(sql: SqlContext, now: number): Promise<boolean> {
   const { db, t } = sql;
-  for (const { id, parallel } of await liveWorkers(sql, now)) {
-    if (parallel === 0) continue;
+  for (const { id, parallel } of (await liveWorkers(sql, now)).filter(isClaiming)) {
     const runs = await sql.all(
       `select id from ${t.runs}${db.using(t.runs, "leased")} where state = ${stateCodes.running} and locked_by = ? limit ?`,
       id,
@@ -128,14 +128,34 @@ async function checkLimits(sql: SqlContext, findings: Findings): Promise<boolean
     `select id, name, lane, queue, lease_token as token, started_at from ${t.runs}${db.using(t.runs, "leased")}
       where state = ${stateCodes.running} and locked_by > '' and owner is null order by id limit ${MOST_RUNNING}`,
   );
-  const jobs = await sql.all<{ name: string; lim: number; key_lim: number; defined_at: number }>(
-    `select name, lim, key_lim, defined_at from ${t.jobs} where lim <> 0 or key_lim > 0`,
-  );
+  const jobs = await sql.all<{
+    name: string;
+    lim: number;
+    key_lim: number;
+    rate: string | null;
+    defined_at: number;
+  }>(`select name, lim, key_lim, rate, defined_at from ${t.jobs} where lim <> 0 or key_lim > 0`);
   const queues = await sql.all<{ name: string; lim: number; defined_at: number | null }>(
     `select name, lim, defined_at from ${t.queues} where lim > 0`,
   );
+  const named = await sql.all<{ name: string; lim: number; defined_at: number | null }>(
+    `select name, lim, defined_at from ${t.limits} where lim > 0`,
+  );
+  const under = Map.groupBy(jobs.filter(hasRates), ({ rate }) => readRates(rate)?.under?.limit);
   const limits = [
-    ...jobs.flatMap(({ name, defined_at: definedAt, ...columns }): Limit[] => [
+    ...named.map(({ name, lim, defined_at: definedAt }): Limit => {
+      const members = under.get(name) ?? [];
+      // A job that was put under the limit later may have had more runs.
+      const since = Math.max(definedAt ?? 0, ...members.map((job) => job.defined_at));
+      return {
+        kind: "limit",
+        name,
+        most: lim,
+        definedAt: since,
+        jobs: new Set(members.map((job) => job.name)),
+      };
+    }),
+    ...jobs.flatMap(({ name, defined_at: definedAt, rate: _, ...columns }): Limit[] => [
       { kind: "job", name, most: jobLimitOf(columns), definedAt },
       { kind: "key", name, most: keyLimitOf(columns), definedAt },
     ]),
@@ -198,7 +218,7 @@ async function checkBelongings(
 async function checkTicks(sql: SqlContext, now: number, findings: Findings): Promise<void> {
   const { t } = sql;
   const ticking = (await liveWorkers(sql, now)).some(
-    ({ schedules, startedAt }) => schedules && startedAt < now - TICKED_WITHIN,
+    (worker) => isClaiming(worker) && worker.schedules && worker.startedAt < now - TICKED_WITHIN,
   );
   if (!ticking || !(await isSomeWorkerIdle(sql, now))) return;
   const late = await sql.all<{ id: number; job: string; next: number }>(

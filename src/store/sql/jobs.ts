@@ -1,3 +1,4 @@
+import { type JobError, mergeErrors } from "../job-errors.ts";
 import type { JobRecord } from "../records.ts";
 import { type RollupCount, sumCounts } from "../rollups.ts";
 import type { DeclaredJob, JobMinute } from "../store.ts";
@@ -15,6 +16,7 @@ export interface JobRow {
   lim: number;
   key_lim: number;
   rate: string | null;
+  under_limit: string | null;
   cron: string | null;
   fingerprint: string;
   defined_at: number;
@@ -23,7 +25,7 @@ export interface JobRow {
 }
 
 export const JOB_COLUMNS: string =
-  "name, queue, priority, lim, key_lim, rate, cron, fingerprint, defined_at, defined_by";
+  "name, queue, priority, lim, key_lim, rate, under_limit, cron, fingerprint, defined_at, defined_by";
 
 export function toJob(row: JobRow): JobRecord {
   return {
@@ -208,10 +210,12 @@ export function flush(sql: SqlContext, minutes: JobMinute[], rollups: RollupCoun
       }
       if (minute.last) {
         const { ok, failed, error } = minute.last;
+        const errors = ok ? minute.last.errors : await allErrors(tx, minute.name, minute.last.errors);
         await tx.run(
-          `update ${t.jobs} set fail_count = ${ok ? "?" : "fail_count + ?"}, last_error = ? where name = ?`,
+          `update ${t.jobs} set fail_count = ${ok ? "?" : "fail_count + ?"}, last_error = ?, errors = ? where name = ?`,
           failed,
           error,
+          errors.length === 0 ? null : JSON.stringify(errors),
           minute.name,
         );
       }
@@ -222,6 +226,21 @@ export function flush(sql: SqlContext, minutes: JobMinute[], rollups: RollupCoun
     await addRollups(tx, sumCounts(underCurrentNames));
   };
   return sql.transaction(write, { lockTimeout: true });
+}
+
+/** Returns the errors of a job since its last success, and these. Locks its row. */
+async function allErrors(tx: SqlContext, name: string, errors: JobError[]): Promise<JobError[]> {
+  const row = await first(
+    tx.all<{ errors: string | null }>(
+      `select errors from ${tx.t.jobs} where name = ?${tx.db.forUpdate}`,
+      name,
+    ),
+  );
+  return mergeErrors(readErrors(row?.errors ?? null), errors);
+}
+
+export function readErrors(text: string | null): JobError[] {
+  return text === null ? [] : (JSON.parse(text) as JobError[]);
 }
 
 export function compareNames(a: { name: string }, b: { name: string }): number {

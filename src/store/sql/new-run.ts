@@ -9,6 +9,7 @@ import {
 } from "./database.ts";
 import { limitHint } from "./limit-hint.ts";
 import { rowSource } from "./row-source.ts";
+import { TextCache } from "./text-cache.ts";
 
 /** Columns of a new run, without the id and the limit hint. The arguments come first: they differ most between runs. */
 export const NEW_RUN: Record<string, ColumnType> = {
@@ -32,6 +33,7 @@ export const NEW_RUN: Record<string, ColumnType> = {
   expires_at: "integer",
   traceparent: "text",
   created_at: "integer",
+  cost: "integer",
 };
 
 export type NewRunValue = string | number | null;
@@ -64,14 +66,34 @@ export function toValues(run: NewRun, now: number): NewRunValue[] {
     run.expires === null ? null : now + run.expires,
     run.traceparent,
     now,
+    run.cost ?? null,
   ];
 }
 
 /**
  * An `insert … select` of runs. The database computes the limit hint from the rows of jobs and queues, unless
- * `limited` is one of the columns. Leaves out columns that no run sets: a usual dispatch sets 9 of 21.
+ * `limited` is one of the columns. Leaves out columns that no run sets: a usual dispatch sets 9 of 22.
  */
 export function insertion(
+  db: Pick<Database, "rows">,
+  t: Tables,
+  columns: Record<string, ColumnType>,
+  rows: NewRunValue[][],
+): Statement {
+  const [row] = rows;
+  if (rows.length > 1 || !row) return buildInsertion(db, t, columns, rows);
+  // The text of a single run depends on the columns that it sets, and on nothing else.
+  const names = Object.keys(columns).filter((_, index) => row[index] !== null);
+  const text = singleTexts.get(`${t.runs} ${names}`, () => buildInsertion(db, t, columns, rows).text);
+  const values = row.filter((value) => value !== null);
+  const hasHint = !names.includes("limited") && !names.includes("owner");
+  const bound = hasHint ? ["name", "queue"].map((column) => values[names.indexOf(column)]!) : [];
+  return { text, params: [...values, ...bound] };
+}
+
+const singleTexts = new TextCache();
+
+function buildInsertion(
   db: Pick<Database, "rows">,
   t: Tables,
   columns: Record<string, ColumnType>,

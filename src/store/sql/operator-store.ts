@@ -1,10 +1,11 @@
-import type { NewAuditEntry, NewMute, PauseNote } from "../records.ts";
+import type { NewAuditEntry, NewMute, PauseNote, WorkerRequest } from "../records.ts";
 import { record } from "./audit.ts";
 import { mute, unmute } from "./mutes.ts";
 import { pauseJob, pauseQueue, pauseSchedule } from "./pause.ts";
 import { SqlReads } from "./reads.ts";
+import { askWorker } from "./workers.ts";
 
-/** The writes of operators: pauses, mutes and the audit trail. */
+/** The writes of operators: pauses, requests to workers, mutes and the audit trail. */
 export abstract class OperatorStore extends SqlReads {
   async pauseJob(name: string, paused: boolean, note?: PauseNote): Promise<boolean> {
     return pauseJob(this.sql, name, { paused, note }, await this.now());
@@ -16,6 +17,15 @@ export abstract class OperatorStore extends SqlReads {
 
   async pauseSchedule(id: number, paused: boolean, note?: PauseNote): Promise<boolean> {
     return pauseSchedule(this.sql, id, { paused, note }, await this.now());
+  }
+
+  async askWorker(
+    worker: string,
+    action: WorkerRequest["action"] | null,
+    note: PauseNote = { by: null, reason: null },
+  ): Promise<"asked" | "stopping" | null> {
+    const since = await this.now();
+    return askWorker(this.sql, worker, action && { action, since, ...note });
   }
 
   async recordAction(entry: NewAuditEntry): Promise<number> {

@@ -16,12 +16,15 @@ interface Requeue {
   logged: number | null;
   /** The lane with the key that the worker computed; undefined: unchanged. */
   lane?: string | undefined;
+  /** Cost of the start of the run, as the worker computed it; undefined: unchanged. */
+  cost?: number | undefined;
 }
 
 /** Lets runs wait again, without their leases. The caller has locked the rows. */
 export async function putBack(tx: SqlContext, runs: Requeue[], now: number): Promise<void> {
   const { db, t } = tx;
   if (runs.length === 0) return;
+  const hasCosts = runs.some(({ cost }) => cost !== undefined);
   await tx.run(
     db.updateFrom(
       t.runs,
@@ -39,6 +42,7 @@ export async function putBack(tx: SqlContext, runs: Requeue[], now: number): Pro
         isolated: "0",
         hook: "null",
         logged: "coalesce(v.logged, r.logged)",
+        ...(hasCosts && { cost: "coalesce(v.cost, r.cost)" }),
       },
       db.rows({
         id: "integer",
@@ -48,10 +52,11 @@ export async function putBack(tx: SqlContext, runs: Requeue[], now: number): Pro
         uncounted: "integer",
         logged: "integer",
         lane: "text",
+        ...(hasCosts && { cost: "integer" }),
       }),
     ),
     JSON.stringify(
-      runs.map(({ id, delay, number, logged, lane = null }) => [
+      runs.map(({ id, delay, number, logged, lane = null, cost = null }) => [
         id,
         delay > 0 ? stateCodes.scheduled : stateCodes.ready,
         delay > 0 ? now + delay : null,
@@ -60,6 +65,7 @@ export async function putBack(tx: SqlContext, runs: Requeue[], now: number): Pro
         // Attempts that do not count share one bound: a run may snooze for ever.
         number === "counted" ? 0 : logged,
         lane,
+        ...(hasCosts ? [cost] : []),
       ]),
     ),
   );

@@ -1,6 +1,5 @@
 import { LAST, laneOf } from "../../run/lanes.ts";
 import { jobLimitName, keyLimitName } from "../chooser.ts";
-import { gateOf } from "../gates.ts";
 import { join, readBucket, writeBucket } from "../rate.ts";
 import type { BucketRow } from "../rate-spending.ts";
 import type { SqlContext } from "./context.ts";
@@ -13,6 +12,7 @@ import {
   type Statement,
   type Tables,
 } from "./database.ts";
+import { gateOf, lockGates } from "./gates.ts";
 
 /** Buckets that one transaction deletes. */
 const PRUNED_AT_ONCE = 200;
@@ -90,25 +90,6 @@ export async function moveRates(tx: SqlContext, from: string, to: string): Promi
     for (const { text, params } of bucketWrites(t, [row])) await tx.run(text, ...params);
     await tx.run(`delete from ${t.rates} where name = ?`, name);
   }
-}
-
-/**
- * Locks the gates of these limits and returns the locked ones. `lock` says whether to wait for those that other
- * transactions hold, or to skip them. SQLite has one lock for all.
- */
-export async function lockGates(tx: SqlContext, names: string[], lock: string): Promise<Set<number>> {
-  const { db, t } = tx;
-  const gates = [...new Set(names.map(gateOf))];
-  if (db.forUpdate === "") return new Set(gates);
-  const rows = await tx.all<{ id: number }>(
-    `select id from ${t.gates} where id in (${placeholders(gates)}) order by id${lock}`,
-    ...gates,
-  );
-  const ids = rows.map(({ id }) => id);
-  if (db.isMultiWriter && ids.length > 0) {
-    await tx.run(`update ${t.gates} set turn = turn + 1 where id in (${placeholders(ids)})`, ...ids);
-  }
-  return new Set(ids);
 }
 
 /** Reads buckets by name. */

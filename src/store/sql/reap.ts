@@ -3,7 +3,7 @@ import { unchargedLoss, unmarkedLoss } from "../../run/lost-attempts.ts";
 import { CRASHED } from "../../run/states.ts";
 import { type CrashCap, hasCrashed, type Lease, type ReapedRun, WORKER_SILENT_AFTER } from "../store.ts";
 import { type AttemptEntry, recordAttempts } from "./attempts.ts";
-import { BatchTally, slotOf } from "./batch-tally.ts";
+import { BatchTally, countRowOf } from "./batch-tally.ts";
 import { RUN_COLUMNS, type RunRow, toClaimedRun } from "./claim.ts";
 import type { SqlContext } from "./context.ts";
 import { idsAsJson } from "./database.ts";
@@ -196,7 +196,7 @@ async function takeAllBack(
   });
   const tally = new BatchTally(batches);
   await moveToHistory(tx, endings, now, tally);
-  await tally.write(tx, slotOf(endings));
+  await tally.write(tx, countRowOf(endings));
   return reaped;
 }
 

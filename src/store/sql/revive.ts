@@ -1,6 +1,6 @@
 import { type FinishedState, isFinished, type RunState, stateCodes } from "../../run/states.ts";
 import type { Revival } from "../runs.ts";
-import { BatchTally, slotOf } from "./batch-tally.ts";
+import { BatchTally, countRowOf } from "./batch-tally.ts";
 import type { SqlContext } from "./context.ts";
 import { stateOf } from "./control.ts";
 import { first } from "./database.ts";
@@ -48,7 +48,7 @@ async function uncount(tx: SqlContext, id: number, state: FinishedState): Promis
   );
   const tally = new BatchTally(new Set());
   tally.count(rows[0]?.batch_id, state, -1);
-  await tally.write(tx, slotOf([{ id }]));
+  await tally.write(tx, countRowOf([{ id }]));
 }
 
 /** Whether the run has not been retried since the caller read it. The run is locked. */

@@ -179,10 +179,10 @@ async function settleInSteps(
   await putBack(
     tx,
     waiting.map((one) => {
-      const { id, delay, outcome, logged, lane } = one;
+      const { id, delay, outcome, logged, lane, cost } = one;
       const isUnused = outcome === "released" && !isInterrupted(one);
       const number = outcomeRules[outcome].counts ? "counted" : isUnused ? "unused" : "uncounted";
-      return { id, delay, number, logged, lane };
+      return { id, delay, number, logged, lane, cost };
     }),
     now,
   );

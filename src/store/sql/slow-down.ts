@@ -1,11 +1,12 @@
 import { keyIn } from "../../run/lanes.ts";
-import { jobLimitName, keyLimitName, type LimitSubject, queueLimitName } from "../chooser.ts";
+import { jobLimitName, keyLimitName, type LimitSubject, namedLimitName, queueLimitName } from "../chooser.ts";
 import { EMPTY, emptyAt, type Rate, readBucket, shut, writeBucket } from "../rate.ts";
 import type { BucketRow } from "../rate-spending.ts";
 import { hasRates, readRate, readRates } from "../stored-limits.ts";
 import type { SqlContext } from "./context.ts";
 import { namesAsJson } from "./database.ts";
-import { bucketWrites, lockGates, readBuckets } from "./rates.ts";
+import { lockGates } from "./gates.ts";
+import { bucketWrites, readBuckets } from "./rates.ts";
 
 /** A run whose handler has slowed its rate down. */
 export interface SlowedRun extends LimitSubject {
@@ -55,6 +56,7 @@ async function ratesToClose(tx: SqlContext, runs: SlowedRun[]): Promise<Map<stri
   const { db, t } = tx;
   const of = (table: string) => db.lookUp(db.rows({ name: "text" }), table, "r.name = v.name");
   const read = async (table: string, names: string[]) => {
+    if (names.length === 0) return new Map<string, { lim: number; rate: string | null }>();
     const rows = await tx.all<{ name: string; lim: number; rate: string | null }>(
       `select r.name, r.lim, r.rate from ${of(table)}`,
       namesAsJson([...new Set(names)]),
@@ -69,6 +71,14 @@ async function ratesToClose(tx: SqlContext, runs: SlowedRun[]): Promise<Map<stri
     t.queues,
     runs.map(({ queue }) => queue),
   );
+  const under = ({ name }: SlowedRun) => {
+    const job = jobs.get(name);
+    return job && hasRates(job) ? readRates(job.rate)?.under?.limit : undefined;
+  };
+  const limits = await read(
+    t.limits,
+    runs.flatMap((run) => under(run) ?? []),
+  );
   const mostSpecific = (run: SlowedRun): [string, Rate] | null => {
     const { name, lane } = run;
     const job = jobs.get(name);
@@ -76,6 +86,9 @@ async function ratesToClose(tx: SqlContext, runs: SlowedRun[]): Promise<Map<stri
     const rates = job && hasRates(job) ? readRates(job.rate) : null;
     if (rates?.key && keyIn(lane, name) !== null) return [keyLimitName(run), rates.key];
     if (rates?.job) return [jobLimitName(name), rates.job];
+    const named = rates?.under?.limit;
+    const ofLimit = named === undefined ? null : readRate(limits.get(named)?.rate ?? null);
+    if (named !== undefined && ofLimit) return [namedLimitName(named), ofLimit];
     const ofQueue = queue && queue.lim > 0 ? readRate(queue.rate) : null;
     return ofQueue && [queueLimitName(run.queue), ofQueue];
   };

@@ -1,11 +1,19 @@
-import type { JobStatus, LateSchedule, QueueStatus, SilentWorker, Status, WorkerRecord } from "../records.ts";
+import type {
+  JobStatus,
+  LateSchedule,
+  LimitStatus,
+  QueueStatus,
+  SilentWorker,
+  Status,
+  WorkerRecord,
+} from "../records.ts";
 import { LATE_AFTER } from "../search.ts";
 import { queueLimitOf, readRate } from "../stored-limits.ts";
 import { ActiveRuns } from "./active-runs.ts";
 import type { SqlContext } from "./context.ts";
 import type { Tables } from "./database.ts";
 import { joinDefiner, SEEN_AT } from "./definers.ts";
-import { JOB_COLUMNS, toJob } from "./jobs.ts";
+import { JOB_COLUMNS, readErrors, toJob } from "./jobs.ts";
 import { mutes } from "./mutes.ts";
 import { PAUSE_COLUMNS, type PausedRow, toPause } from "./pause.ts";
 import { toQueueOrder } from "./queue-orders.ts";
@@ -16,6 +24,7 @@ export type JobStatusRow = Parameters<typeof toJob>[0] &
     last_run: number | null;
     last_failure: number | null;
     last_error: string | null;
+    errors: string | null;
     fail_count: number;
     seen_at: number | null;
   };
@@ -26,6 +35,7 @@ export const JOB_STATUS_COLUMNS: string = [
   "last_run",
   "last_failure",
   "last_error",
+  "errors",
   "fail_count",
   `${SEEN_AT} as seen_at`,
 ].join(", ");
@@ -60,6 +70,7 @@ export async function status(sql: SqlContext, now: number): Promise<Status> {
       lastRun: row.last_run,
       lastFailure: row.last_failure,
       lastError: row.last_error,
+      errors: readErrors(row.errors).filter(({ at }) => at > (row.last_run ?? 0)),
       fails: row.fail_count,
       seenAt: row.seen_at,
       nextRun: row.paused_at === null ? (nextRun.get(row.name) ?? null) : null,
@@ -69,6 +80,7 @@ export async function status(sql: SqlContext, now: number): Promise<Status> {
     now,
     jobs: statuses,
     queues: await queues(sql, jobs, active, now),
+    limits: await namedLimits(sql, statuses),
     workers: alive,
     late: await late(sql, now),
     silent: await silent(sql, active, alive),
@@ -77,6 +89,27 @@ export async function status(sql: SqlContext, now: number): Promise<Status> {
     mutes: await mutes(sql, now),
     capped: active.capped,
   };
+}
+
+/** Returns the named limits, also those that jobs are under and no process has defined. */
+async function namedLimits(sql: SqlContext, jobs: JobStatus[]): Promise<LimitStatus[]> {
+  const rows = await sql.all<{ name: string; lim: number; rate: string | null }>(
+    `select name, lim, rate from ${sql.t.limits}`,
+  );
+  const defined = new Map(rows.map((row) => [row.name, row]));
+  const byLimit = Map.groupBy(jobs, ({ rates }) => rates?.under?.limit);
+  const names = new Set([...defined.keys(), ...byLimit.keys()].filter((name) => name !== undefined));
+  return [...names].sort().map((name) => {
+    const row = defined.get(name);
+    const under = byLimit.get(name) ?? [];
+    return {
+      name,
+      limit: row?.lim ?? null,
+      rate: readRate(row?.rate ?? null),
+      jobs: under.map((job) => job.name),
+      running: under.reduce((sum, { running }) => sum + running, 0),
+    };
+  });
 }
 
 /**
@@ -95,6 +128,7 @@ const UNKNOWN_JOB: Omit<JobStatusRow, "name" | "queue" | "priority"> = {
   lim: 0,
   key_lim: 0,
   rate: null,
+  under_limit: null,
   cron: null,
   fingerprint: "",
   defined_at: 0,
@@ -106,6 +140,7 @@ const UNKNOWN_JOB: Omit<JobStatusRow, "name" | "queue" | "priority"> = {
   last_run: null,
   last_failure: null,
   last_error: null,
+  errors: null,
   fail_count: 0,
 };
 

@@ -10,7 +10,14 @@ import type {
 } from "../maintenance.ts";
 import type { QuietLooks } from "../quiet-looks.ts";
 import type { ReadLimits, StoreReads } from "../reads.ts";
-import type { BusyWorker, CancelAnswer, JobRecord, WorkerRecord } from "../records.ts";
+import type {
+  BusyWorker,
+  CancelAnswer,
+  Heartbeat,
+  JobRecord,
+  RateSubject,
+  WorkerRequest,
+} from "../records.ts";
 import {
   type CrashCap,
   type DatabaseName,
@@ -28,7 +35,7 @@ import {
   type SyncRequest,
   WORKER_DEAD_AFTER,
 } from "../store.ts";
-import { slotOf } from "./batch-tally.ts";
+import { countRowOf } from "./batch-tally.ts";
 import type { SqlBatches } from "./batches.ts";
 import { SqlContext } from "./context.ts";
 import * as control from "./control.ts";
@@ -43,6 +50,7 @@ import * as prune from "./prune.ts";
 import { raise } from "./queue-orders.ts";
 import { LimitedReads } from "./reads.ts";
 import { hasExpired, reap, reapGone, takeBack } from "./reap.ts";
+import { reopenRates } from "./reopen.ts";
 import { revive } from "./revive.ts";
 import {
   holdsLease,
@@ -144,14 +152,14 @@ export abstract class SqlStore extends OperatorStore implements Store {
         tx,
         [settlement],
         await this.now(tx),
-        slotOf([settlement]),
+        countRowOf([settlement]),
       );
       if (!written[0]) throw lost;
       ended = batches;
     };
     try {
       await this.transactOnce(inside, extended ?? (() => {}));
-      await this.batches.ended(ended);
+      await this.batches.lookAfterCommit(ended);
       return true;
     } catch (error) {
       if (error === lost) return false;
@@ -196,7 +204,7 @@ export abstract class SqlStore extends OperatorStore implements Store {
   async #ending<Result>(work: (batches: Set<number>) => Promise<Result>): Promise<Result> {
     const batches = new Set<number>();
     const result = await work(batches);
-    await this.batches.ended(batches);
+    await this.batches.lookAfterCommit(batches);
     return result;
   }
 
@@ -255,11 +263,15 @@ export abstract class SqlStore extends OperatorStore implements Store {
   }
 
   async move(id: number, runAt: number): Promise<"moved" | RunState | null> {
-    return control.move(this.sql, id, runAt, await this.now());
+    const answer = await control.move(this.sql, id, runAt, await this.now());
+    this.quiet.clear();
+    return answer;
   }
 
   async revive(id: number, revival: Revival = {}): Promise<"revived" | RunState | null> {
-    return revive(this.sql, id, revival, await this.now());
+    const answer = await revive(this.sql, id, revival, await this.now());
+    this.quiet.clear();
+    return answer;
   }
 
   remove(id: number, only: readonly RunState[] | null = null): Promise<"removed" | RunState | null> {
@@ -274,6 +286,12 @@ export abstract class SqlStore extends OperatorStore implements Store {
 
   async raise(queue: string, patience: number, limit: number): Promise<number> {
     return raise(this.sql, queue, (await this.now()) - patience, limit);
+  }
+
+  async reopenRates(subject: RateSubject): Promise<number> {
+    const reopened = await reopenRates(this.sql, subject, (tx) => this.readTime(tx));
+    this.quiet.clear();
+    return reopened;
   }
 
   adopt(id: number): Promise<boolean> {
@@ -296,7 +314,7 @@ export abstract class SqlStore extends OperatorStore implements Store {
     return jobs.flush(this.sql, ...counts);
   }
 
-  async beat(worker: Omit<WorkerRecord, "seenAt">): Promise<void> {
+  async beat(worker: Heartbeat): Promise<WorkerRequest | null> {
     return this.#heartbeats.beat(worker, await this.now());
   }
 
@@ -307,7 +325,7 @@ export abstract class SqlStore extends OperatorStore implements Store {
 
   async leave(worker: string): Promise<void> {
     this.quiet.forget(worker);
-    await this.batches.lookNow();
+    await this.batches.finishLooks();
     return this.#heartbeats.leave(worker, await this.now());
   }
 

@@ -2,7 +2,7 @@ import { HOUR } from "../../time.ts";
 import type { DefinedJob, JobDetails, SyncRequest, SyncResult } from "../store.ts";
 import { storedLimits, writeRates } from "../stored-limits.ts";
 import type { SqlContext } from "./context.ts";
-import { inGroups, placeholders } from "./database.ts";
+import { inGroups, namesAsJson, placeholders } from "./database.ts";
 import { type Census, type Definers, readDefiners, releaseJobs, takeCensus } from "./definers.ts";
 import { readFormerNames } from "./former-names.ts";
 import {
@@ -15,9 +15,10 @@ import {
   readJobs,
 } from "./jobs.ts";
 import { setLimitHint } from "./limit-hint.ts";
+import { NAMED_LIMITS_SINCE, refuseOlderCode } from "./older-code.ts";
 import { type MayDefine, syncNames } from "./renames.ts";
 import { syncSchedules } from "./schedules.ts";
-import { syncQueues } from "./sync-queues.ts";
+import { syncLimits, syncQueues } from "./sync-queues.ts";
 
 type JobUpdate = Pick<DefinedJob, "name" | "fingerprint"> & JobDetails & { definedAt: number };
 
@@ -49,11 +50,25 @@ interface Pass {
 export async function syncJobs(sql: SqlContext, sync: SyncRequest, now: number): Promise<SyncResult> {
   const census = await takeCensus(sql, now);
   const { text, workers } = census;
-  if (sync.census === text) return { workers, census: text, isUnchanged: true };
+  if (sync.census === text) return { workers, census: text, isUnchanged: true, undefinedLimits: [] };
   const write = (tx: SqlContext) => syncAll(tx, sync, census, now);
   const hasWritten = await sql.transaction(write, { lockTimeout: true });
   // The census is older than what the sync read: a change in between makes the next sync read the jobs again.
-  return { workers, census: hasWritten ? null : text, isUnchanged: false };
+  const undefinedLimits = await findUndefined(sql, sync.jobs);
+  return { workers, census: hasWritten ? null : text, isUnchanged: false, undefinedLimits };
+}
+
+/** Returns the named limits that jobs are under and that no process has defined. */
+async function findUndefined(sql: SqlContext, jobs: DefinedJob[]): Promise<string[]> {
+  const under = new Set(jobs.map((job) => job.under ?? null).filter((name) => name !== null));
+  if (under.size === 0) return [];
+  const { db, t } = sql;
+  const rows = await sql.all<{ name: string }>(
+    `select r.name from ${db.lookUp(db.rows({ name: "text" }), t.limits, "r.name = v.name")}`,
+    namesAsJson([...under]),
+  );
+  const defined = new Set(rows.map(({ name }) => name));
+  return [...under].filter((name) => !defined.has(name));
 }
 
 /** Returns whether anything was written. */
@@ -72,7 +87,7 @@ async function syncAll(tx: SqlContext, sync: SyncRequest, census: Census, now: n
     mayDefine: (job, row) => (job.implicit ? mayDefineImplicitly(row) : mayDefine(row)),
   };
   const jobs = await definableJobs(tx, sync.jobs, mayDefine, now);
-  let hasWritten = false;
+  let hasWritten = await syncLimits(tx, sync, mayDefine);
   let own = 0;
   for (const group of inGroups(jobs.sort(compareNames), JOBS_PER_STATEMENT)) {
     const synced = await syncGroup(tx, group, pass);
@@ -176,9 +191,14 @@ async function updateJobs(
       const { lim, key_lim: keyLim } = storedLimits(job.limit, job.keyLimit, job.rates ?? null);
       const { name, queue, priority, cron, fingerprint, definedAt } = job;
       const rates = writeRates(job.rates ?? null);
-      return [name, queue, priority, lim, keyLim, rates, cron, fingerprint, definedAt, worker, now, now];
+      const under = job.rates?.under?.limit ?? null;
+      return [
+        ...[name, queue, priority, lim, keyLim, rates, under],
+        ...[cron, fingerprint, definedAt, worker, now, now],
+      ];
     }),
   );
+  if (updates.some(({ rates }) => rates?.under)) await refuseOlderCode(tx, NAMED_LIMITS_SINCE);
   const lastSeen = ({ name }: JobUpdate) => {
     const row = known.get(name);
     return row ? definers.lastSeen(row) : null;

@@ -4,6 +4,12 @@ import type { SqlContext } from "./context.ts";
 import type { ColumnType } from "./database.ts";
 import { insertion } from "./new-run.ts";
 
+/**
+ * Runs and missed ticks per schedule that a slice has time for, on average: after an outage one schedule may have
+ * thousands.
+ */
+const TICKS_EACH = 20;
+
 /** A row of `schedules` whose tick is due. */
 interface DueRow {
   id: number;
@@ -14,6 +20,7 @@ interface DueRow {
   resumed_at: number | null;
 }
 
+/** A due schedule, and what the ticker has decided about it. */
 interface DecidedSchedule {
   row: DueRow;
   decision: TickDecision;
@@ -31,13 +38,13 @@ export async function tick(sql: SqlContext, request: TickRequest, now: number): 
     const facts = await readFacts(tx, due);
     const decided: DecidedSchedule[] = [];
     let work = 0;
-    let left = due.length === request.limit;
+    let hasMore = due.length === request.limit;
     for (const row of due) {
       if (work >= request.limit * TICKS_EACH) {
-        left = true;
+        hasMore = true;
         break;
       }
-      const { fingerprint, first } = facts.get(row.id)!;
+      const { fingerprint, hasWaitingRun } = facts.get(row.id)!;
       const decision = request.decide(
         {
           id: row.id,
@@ -46,7 +53,7 @@ export async function tick(sql: SqlContext, request: TickRequest, now: number): 
           jobFingerprint: fingerprint,
           nextTick: row.next_tick,
           resumedAt: row.resumed_at,
-          waiting: first !== null,
+          waiting: hasWaitingRun,
         },
         now,
       );
@@ -65,22 +72,16 @@ export async function tick(sql: SqlContext, request: TickRequest, now: number): 
           missed: decision.missed,
         }),
       ),
-      nextTick: left ? now : await earliestTick(tx, request),
+      nextTick: hasMore ? now : await earliestTick(tx, request),
     };
   });
 }
 
 /**
- * Runs and missed ticks per schedule that a slice has time for, on average: after an outage one schedule may have
- * thousands.
- */
-const TICKS_EACH = 20;
-
-/**
- * `from` and `where` of the schedules that may tick. The job is read by a subquery, so that the database scans the
+ * Returns `from` and `where` of the schedules that may tick. The job is read by a subquery, so that the database scans the
  * index of next ticks from its start and stops at the limit; with a join it would read every schedule.
  */
-function ticking(sql: SqlContext, { exclude }: TickRequest): string {
+function tickableSchedules(sql: SqlContext, { exclude }: TickRequest): string {
   const { db, t } = sql;
   const foreign =
     exclude.length > 0 ? `and s.job not in (select v.job from ${db.rows({ job: "text" })} v)` : "";
@@ -89,16 +90,16 @@ function ticking(sql: SqlContext, { exclude }: TickRequest): string {
       and (select j.paused_at from ${t.jobs} j where j.name = s.job) is null ${foreign}`;
 }
 
-/** The parameters of `ticking`. */
-function excluded({ exclude }: TickRequest): string[] {
+/** Returns the parameters of `tickableSchedules`. */
+function excludedJobs({ exclude }: TickRequest): string[] {
   return exclude.length > 0 ? [JSON.stringify(exclude.map((job) => [job]))] : [];
 }
 
 /** Returns the earliest next tick. */
 async function earliestTick(sql: SqlContext, request: TickRequest): Promise<number | null> {
   const [row] = await sql.all<{ next: number }>(
-    `select s.next_tick as next ${ticking(sql, request)} order by s.next_tick limit 1`,
-    ...excluded(request),
+    `select s.next_tick as next ${tickableSchedules(sql, request)} order by s.next_tick limit 1`,
+    ...excludedJobs(request),
   );
   return row?.next ?? null;
 }
@@ -110,9 +111,9 @@ async function earliestTick(sql: SqlContext, request: TickRequest): Promise<numb
 async function lockDue(tx: SqlContext, request: TickRequest, now: number): Promise<DueRow[]> {
   const { db } = tx;
   const due = await tx.all<DueRow>(
-    `select s.id, s.job, s.slot, s.last_tick, s.next_tick, s.resumed_at ${ticking(tx, request)}
+    `select s.id, s.job, s.slot, s.last_tick, s.next_tick, s.resumed_at ${tickableSchedules(tx, request)}
       and s.next_tick <= ? order by s.next_tick limit ?${db.lockOnly(db.skipLocked, "s")}`,
-    ...excluded(request),
+    ...excludedJobs(request),
     now,
     request.limit,
   );
@@ -120,13 +121,13 @@ async function lockDue(tx: SqlContext, request: TickRequest, now: number): Promi
 }
 
 /**
- * Reads, for each schedule, the fingerprint of its job and a waiting run of an earlier tick. The schedules are
+ * Reads, for each schedule, the fingerprint of its job and whether a run of an earlier tick waits. The schedules are
  * locked, so no worker can sync another definition meanwhile.
  */
 async function readFacts(
   tx: SqlContext,
   due: DueRow[],
-): Promise<Map<number, { fingerprint: string; first: number | null }>> {
+): Promise<Map<number, { fingerprint: string; hasWaitingRun: boolean }>> {
   const { db, t } = tx;
   if (due.length === 0) return new Map();
   const rows = await tx.all<{ id: number; fingerprint: string | null; first: number | null }>(
@@ -136,7 +137,12 @@ async function readFacts(
        from ${db.rows({ id: "integer", job: "text" })} v`,
     JSON.stringify(due.map(({ id, job }) => [id, job])),
   );
-  return new Map(rows.map(({ id, fingerprint, first }) => [id, { fingerprint: fingerprint ?? "", first }]));
+  return new Map(
+    rows.map(({ id, fingerprint, first }) => [
+      id,
+      { fingerprint: fingerprint ?? "", hasWaitingRun: first !== null },
+    ]),
+  );
 }
 
 /** Moves the marks of schedules. A tick before the mark never happens again, even if its run is deleted. */

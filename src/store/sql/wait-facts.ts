@@ -1,7 +1,8 @@
 import { isChain } from "../../run/chains.ts";
 import { isKeyed } from "../../run/lanes.ts";
-import type { SlotUsage, SlowHook, WaitFacts } from "../records.ts";
-import { jobLimitOf, keyLimitOf } from "../stored-limits.ts";
+import type { Rate } from "../rate.ts";
+import type { NamedFacts, SlotUsage, SlowHook, WaitFacts } from "../records.ts";
+import { jobLimitOf, keyLimitOf, readRate, type UnderLimit } from "../stored-limits.ts";
 import { isolatedRuns } from "./active-runs.ts";
 import { compareRuns } from "./claim.ts";
 import type { SqlContext } from "./context.ts";
@@ -27,10 +28,12 @@ export async function waitFacts(sql: SqlContext, id: number, now: number): Promi
   const { t } = sql;
   const run = await find(sql, id);
   if (!run) return null;
-  const [unfinished] = await sql.all<{ lane: string; hook: string | null; token: string | null }>(
-    `select lane, hook, lease_token as token from ${t.runs} where id = ?`,
-    id,
-  );
+  const [unfinished] = await sql.all<{
+    lane: string;
+    hook: string | null;
+    token: string | null;
+    cost: number | null;
+  }>(`select lane, hook, lease_token as token, cost from ${t.runs} where id = ?`, id);
   const usage = (where: string, ...params: string[]) => slotUsage(sql, where, params);
   const job = await first(
     sql.all<JobStatusRow>(
@@ -38,6 +41,8 @@ export async function waitFacts(sql: SqlContext, id: number, now: number): Promi
       run.name,
     ),
   );
+  const rates = (job && toJob(job).rates) ?? { job: null, key: null };
+  const named = rates.under ? await namedFacts(sql, rates.under, unfinished?.cost ?? null) : null;
   const [queue] = await queueSettings(sql, now, run.queue);
   const alive = await liveWorkers(sql, now);
   const waits = run.state === "ready" && run.worker === null && run.owner === null;
@@ -48,7 +53,7 @@ export async function waitFacts(sql: SqlContext, id: number, now: number): Promi
     job: job && {
       limit: jobLimitOf(job),
       keyLimit: keyLimitOf(job),
-      hasKeyRate: (toJob(job).rates?.key ?? null) !== null,
+      hasKeyRate: rates.key !== null,
       paused: job.paused_at !== null,
       pause: toPause(job),
       seenAt: job.seen_at,
@@ -57,10 +62,15 @@ export async function waitFacts(sql: SqlContext, id: number, now: number): Promi
     runningOfJob: await usage("name = ?", run.name),
     runningOfLane: await usage("name = ? and lane = ?", run.name, unfinished?.lane ?? ""),
     runningOfQueue: await usage("queue = ?", run.queue),
+    named,
     rates: await ratesOfRun(
       sql,
       { name: run.name, queue: run.queue, lane: unfinished?.lane ?? "", key: run.key },
-      { ...((job && toJob(job).rates) ?? { job: null, key: null }), queue: queue?.rate ?? null },
+      {
+        ...rates,
+        queue: queue?.rate ?? null,
+        named: named && { name: named.name, rate: named.rate, cost: named.cost ?? 1 },
+      },
       now,
     ),
     behind: unfinished?.token ? await behind(sql, run, unfinished.token) : null,
@@ -70,6 +80,26 @@ export async function waitFacts(sql: SqlContext, id: number, now: number): Promi
     isolated: await isolatedRuns(sql, now),
     slowHook: unfinished?.hook ? readSlowHook(unfinished.hook) : null,
     ownerAlive: run.owner !== null && alive.some((worker) => worker.id === run.owner),
+  };
+}
+
+/** Reads the named limit that a job is under. */
+async function namedFacts(
+  sql: SqlContext,
+  { limit: name, hasCost }: UnderLimit,
+  cost: number | null,
+): Promise<NamedFacts & { rate: Rate | null }> {
+  const { t } = sql;
+  const row = await first(
+    sql.all<{ lim: number; rate: string | null }>(`select lim, rate from ${t.limits} where name = ?`, name),
+  );
+  const jobs = `select name from ${t.jobs} where under_limit = ? and lim < 0`;
+  return {
+    name,
+    limit: row?.lim ?? null,
+    rate: readRate(row?.rate ?? null),
+    cost: hasCost ? cost : 1,
+    running: await slotUsage(sql, `name in (${jobs})`, [name]),
   };
 }
 

@@ -1,4 +1,12 @@
-import type { BusyWorker, LastHeartbeat, WorkerFacts, WorkerRecord, WorkerRun } from "../records.ts";
+import type {
+  BusyWorker,
+  Heartbeat,
+  LastHeartbeat,
+  WorkerFacts,
+  WorkerRecord,
+  WorkerRequest,
+  WorkerRun,
+} from "../records.ts";
 import { EXCHANGE_STREAMS, WORKER_DEAD_AFTER, WORKER_FORGOTTEN_AFTER, WORKER_SEEN_WITHIN } from "../store.ts";
 import type { SqlContext } from "./context.ts";
 import { first, forGroups, placeholders } from "./database.ts";
@@ -14,9 +22,11 @@ interface WorkerRow {
   started_at: number;
   seen_at: number;
   facts: string | null;
+  request: string | null;
 }
 
-const WORKER_COLUMNS = "id, host, pid, parallel, queues, started_at, seen_at, facts";
+/** The columns that a heartbeat writes. */
+const BEAT_COLUMNS = "id, host, pid, parallel, queues, started_at, seen_at, facts";
 
 function toWorker(row: WorkerRow): WorkerRecord {
   return {
@@ -28,13 +38,18 @@ function toWorker(row: WorkerRow): WorkerRecord {
     startedAt: row.started_at,
     seenAt: row.seen_at,
     facts: row.facts === null ? null : (JSON.parse(row.facts) as WorkerFacts),
+    request: readRequest(row.request),
   };
+}
+
+function readRequest(text: string | null): WorkerRequest | null {
+  return text === null ? null : (JSON.parse(text) as WorkerRequest);
 }
 
 /** Returns the live workers. */
 export async function liveWorkers(sql: SqlContext, now: number): Promise<WorkerRecord[]> {
   const rows = await sql.all<WorkerRow>(
-    `select ${WORKER_COLUMNS} from ${sql.t.workers} where seen_at > ? order by started_at, id`,
+    `select ${BEAT_COLUMNS}, request from ${sql.t.workers} where seen_at > ? order by started_at, id`,
     now - WORKER_SEEN_WITHIN,
   );
   return rows.map(toWorker);
@@ -89,18 +104,21 @@ export class Heartbeats {
   }
 
   /** Inserts or updates the row of a live worker, and inserts the rows of its streams. */
-  async beat(worker: Omit<WorkerRecord, "seenAt">, now: number): Promise<void> {
+  async beat(worker: Heartbeat, now: number): Promise<WorkerRequest | null> {
     await beat(this.#sql, worker, now);
     const known = this.#streamsOf;
     // The rows of streams are deleted minutes after the last heartbeat, so most heartbeats need not look for them.
-    if (known?.worker === worker.id && Math.abs(now - known.seenAt) < WORKER_DEAD_AFTER) return;
-    await addStreams(this.#sql, worker.id);
-    this.#streamsOf = { worker: worker.id, seenAt: now };
+    if (known?.worker !== worker.id || Math.abs(now - known.seenAt) >= WORKER_DEAD_AFTER) {
+      await addStreams(this.#sql, worker.id);
+      this.#streamsOf = { worker: worker.id, seenAt: now };
+    }
+    return requestOf(this.#sql, worker.id);
   }
 
-  /** Records that a worker no longer defines its jobs. */
-  release(worker: string, now: number): Promise<void> {
-    return releaseJobs(this.#sql, worker, now);
+  /** Records that a worker no longer defines its jobs, and forgets what was asked of it: it has ended. */
+  async release(worker: string, now: number): Promise<void> {
+    await releaseJobs(this.#sql, worker, now);
+    await this.#sql.run(`update ${this.#sql.t.workers} set request = null where id = ?`, worker);
   }
 
   /** Deletes the rows of a worker that stops. */
@@ -110,14 +128,46 @@ export class Heartbeats {
   }
 }
 
+async function requestOf(sql: SqlContext, worker: string): Promise<WorkerRequest | null> {
+  const row = await first(
+    sql.all<Pick<WorkerRow, "request">>(`select request from ${sql.t.workers} where id = ?`, worker),
+  );
+  return row ? readRequest(row.request) : null;
+}
+
+/**
+ * Writes what an operator asks of a worker; null: withdraws a pause. A request to stop is not replaced: the worker may
+ * have obeyed already. A process that only dispatches has a row, but is no worker.
+ */
+export function askWorker(
+  sql: SqlContext,
+  worker: string,
+  request: WorkerRequest | null,
+): Promise<"asked" | "stopping" | null> {
+  const { db, t } = sql;
+  return sql.transaction(async (tx) => {
+    const row = await first(
+      tx.all<Pick<WorkerRow, "request">>(
+        `select request from ${t.workers} where id = ? and parallel > 0${db.forUpdate}`,
+        worker,
+      ),
+    );
+    if (!row) return null;
+    if (readRequest(row.request)?.action === "stop") return "stopping";
+    const text = request && JSON.stringify(request);
+    await tx.run(`update ${t.workers} set request = ? where id = ?`, text, worker);
+    return "asked";
+  });
+}
+
 /** Inserts or updates the row of a live worker. */
-async function beat(sql: SqlContext, worker: Omit<WorkerRecord, "seenAt">, now: number): Promise<void> {
+async function beat(sql: SqlContext, worker: Heartbeat, now: number): Promise<void> {
   const { db, t } = sql;
   await sql.run(
     db.upsert({
       table: t.workers,
       key: ["id"],
-      columns: WORKER_COLUMNS.split(", "),
+      columns: BEAT_COLUMNS.split(", "),
       update: ["parallel", "queues", "seen_at", "facts"],
     }),
     worker.id,

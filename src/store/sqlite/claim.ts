@@ -1,6 +1,5 @@
 import { Chooser, type NextOpening } from "../chooser.ts";
 import { laneShares, lanesToList } from "../fair-lanes.ts";
-import { MOST_LANES, openLanes } from "../open-lanes.ts";
 import { serves } from "../queue-selection.ts";
 import { movedBuckets, spentBuckets } from "../rate-spending.ts";
 import {
@@ -17,7 +16,15 @@ import {
   toClaimedRuns,
   toRecalledRuns,
 } from "../sql/claim.ts";
-import { behind, type ClaimWindow, growth, WindowSizes, windowsToGrow } from "../sql/claim-windows.ts";
+import {
+  behind,
+  type ClaimWindow,
+  growth,
+  MOST_OPEN_LANES,
+  openLanes,
+  WindowSizes,
+  windowsToGrow,
+} from "../sql/claim-windows.ts";
 import type { Param, Tables } from "../sql/database.ts";
 import { keyAtStart } from "../sql/new-run.ts";
 import { bucketWrites } from "../sql/rates.ts";
@@ -214,7 +221,7 @@ export class Claimer {
   /** Returns the first lanes of a queue with runs without the limit hint. */
   #firstLanes(queue: string): LanePosition[] {
     const lanes: LanePosition[] = [];
-    while (lanes.length <= MOST_LANES) {
+    while (lanes.length <= MOST_OPEN_LANES) {
       const next = laneAfter(this.#db, this.#t, { queue, limited: 0 }, lanes.at(-1) ?? null);
       if (!next) break;
       lanes.push(next);
@@ -285,6 +292,19 @@ export class Claimer {
       (!isClosed && exists(`limited = 1 and owner is null${claimable(request)}`)) ||
       exists("owner is not null and owner = ?", request.owner)
     );
+  }
+
+  /**
+   * Returns a text that differs once another process has inserted a run, has given one back that was under a limit, has
+   * paused or resumed something, or an operator has acted. Every heartbeat of a worker changes the file, and is no news.
+   */
+  readNews(now: number): string {
+    const { runs, audit } = this.#t;
+    const row = this.#db.row(
+      `select (select max(id) from ${runs}) as newest, (select max(id) from ${audit}) as action,
+              count(*) as held, sum(id) as ids from ${runs} where state = 2 and limited = 1`,
+    );
+    return JSON.stringify([row, this.nextDue(), this.readPaused(now)]);
   }
 
   /** Returns the runs of this worker with a cancellation request. */

@@ -1,10 +1,10 @@
 import {
-  admission,
+  admissionStatements,
   admit,
   type BatchMarks,
   batchInsertion,
-  joining,
   type Membership,
+  membershipWrites,
 } from "../sql/batch-membership.ts";
 import { type Database, type Param, placeholders, type Tables } from "../sql/database.ts";
 import { underCurrentName } from "../sql/former-names.ts";
@@ -67,14 +67,15 @@ export function insertMembers(
   } else {
     batch = membership.batch;
     let marks: BatchMarks | undefined;
-    for (const { text, params } of admission(context, batch)) marks = sql.row<BatchMarks>(text, ...params);
+    for (const { text, params } of admissionStatements(context, batch))
+      marks = sql.row<BatchMarks>(text, ...params);
     admit(membership, marks);
   }
   const inserted = insertRuns(
     context,
     runs.map((run) => ({ ...run, batchId: String(batch) })),
   );
-  for (const { text, params } of joining(context, membership, { batch, inserted, who, now }))
+  for (const { text, params } of membershipWrites(context, membership, { batch, inserted, who, now }))
     sql.select(text, ...params);
   return { batch, inserted };
 }

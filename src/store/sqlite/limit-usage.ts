@@ -1,5 +1,5 @@
 import { countSlots } from "../../run/chains.ts";
-import type { LimitUsage } from "../chooser.ts";
+import type { LimitUsage, NamedLimit } from "../chooser.ts";
 import { EMPTY, type Rate, readBucket } from "../rate.ts";
 import type { Tables } from "../sql/database.ts";
 import type { ClaimRequest } from "../store.ts";
@@ -8,7 +8,7 @@ import type { SqliteDatabase } from "./database.ts";
 
 /** The parts of a claim that the usage of limits depends on. */
 interface UsageBasis {
-  request: Pick<ClaimRequest, "computesKey">;
+  request: Pick<ClaimRequest, "computesKey" | "computesCost">;
   /** Jobs of which the claim takes no run. */
   closed: Set<string>;
   now: number;
@@ -49,6 +49,19 @@ export function readUsage(
         )
         .map(({ token }) => token),
     );
+  const named = memoize((limit: string) =>
+    db.row<{ lim: number; rate: string | null }>(`select lim, rate from ${t.limits} where name = ?`, limit),
+  );
+  const runningUnder = memoize((limit: string) =>
+    count(`name in (select name from ${t.jobs} where under_limit = ? and lim < 0)`, limit),
+  );
+  const namedOf = memoize((name: string): NamedLimit | null => {
+    const under = jobRates(name)?.under;
+    if (!under) return null;
+    const limit = named(under.limit)?.lim ?? null;
+    const running = limit === null || limit === 0 ? 0 : runningUnder(under.limit);
+    return { name: under.limit, limit, running, hasCost: under.hasCost };
+  });
   const rateUsage = (limit: string, rate: Rate | null | undefined) => {
     if (!rate) return null;
     const row = db.row<{ starts: string }>(`select starts from ${t.rates} where name = ?`, limit);
@@ -62,6 +75,7 @@ export function readUsage(
     },
     isClosed: (name) => closed.has(name),
     computesKey: (name) => request.computesKey(name),
+    computesCost: (name) => request.computesCost(name),
     jobLimit: (name) => (limits(name) ? jobLimitOf(limits(name)!) : 0),
     keyLimit: (name) => (limits(name) ? keyLimitOf(limits(name)!) : 0),
     queueLimit: (queue) => queueLimitOf(queues(queue)?.lim ?? 0),
@@ -72,8 +86,11 @@ export function readUsage(
       isByKey: (name) => (jobRates(name)?.key ?? null) !== null,
       of(limit, { name, queue }) {
         if (limit.startsWith("j:")) return rateUsage(limit, jobRates(name)?.job);
+        if (limit.startsWith("r:"))
+          return rateUsage(limit, readRate(named(jobRates(name)!.under!.limit)?.rate ?? null));
         return rateUsage(limit, limit.startsWith("k:") ? jobRates(name)?.key : queueRate(queue));
       },
+      named: namedOf,
     },
   };
 }

@@ -143,8 +143,10 @@ export class Limits {
       `select ${RUN_COLUMNS} from ${this.#t.runs} where id in (select value from json_each(?))`,
       JSON.stringify(chosen.map(({ id }) => id)),
     );
+    const costs = new Map(chosen.map(({ id, cost }) => [id, cost]));
     for (const row of rows) {
-      row.unkeyed = chooser.lacksKey(row);
+      row.cost = costs.get(row.id)!;
+      row.unkeyed = chooser.isIncomplete(row);
       const rates = chooser.ratesOf(row);
       if (rates.length > 0) row.rates = rates;
     }

@@ -1,6 +1,6 @@
 import { type Clock, elapsedSince, readClock } from "../../time.ts";
 import type { NextOpening } from "../chooser.ts";
-import { NO_OPENING, nextClaim, QuietLooks } from "../quiet-looks.ts";
+import { isQuiet, NO_OPENING, nextClaim, QuietLooks } from "../quiet-looks.ts";
 import type { Membership } from "../sql/batch-membership.ts";
 import { SqlBatches } from "../sql/batches.ts";
 import { type Param, type Tables, type Transaction, tablesWith } from "../sql/database.ts";
@@ -32,6 +32,8 @@ interface ExchangeStep extends ExchangeResult {
   opening: NextOpening;
   /** Batches whose members the exchange ended. */
   batches: ReadonlySet<number>;
+  /** See `QuietLooks`. */
+  news: string | null;
 }
 
 /** A store in a SQLite file, which all processes of one host may share, or in memory. */
@@ -74,12 +76,12 @@ export class SqliteStore extends SqlStore {
       clock: options.clock,
       now: () => this.now(),
       insert: (members, membership, tx) => this.#insertMembers(members, membership, tx),
-      announce: async () => {},
+      announce: async () => this.quiet.clear(),
     });
   }
 
   async close(): Promise<void> {
-    await this.batches.lookNow();
+    await this.batches.finishLooks();
     // By read(), so that earlier transactions and statements are finished first.
     await this.#db.read(() => {
       if (this.#closesHandle) this.#db.handle.close();
@@ -114,17 +116,18 @@ export class SqliteStore extends SqlStore {
 
   async exchange(request: ExchangeRequest): Promise<ExchangeResult> {
     const first = await this.#exchangeOnce(request);
-    let { isUnfinished, batches, opening, ...result } = first;
+    let { isUnfinished, batches, opening, news: _, ...result } = first;
     for (let rounds = 0; request.claim && result.claimed.length === 0 && rounds < ROUNDS; rounds++) {
-      const hasCallbacks = await this.batches.exchanged(batches, true);
+      const hasCallbacks = await this.batches.lookAfterExchange(batches, true);
       if (!hasCallbacks && !isUnfinished) {
         return { ...result, settled: first.settled, nextDue: nextClaim(result.nextDue, opening) };
       }
       const claimOnly = { ...request, settle: [], started: [] };
-      ({ isUnfinished, batches, opening, ...result } = await this.#exchangeOnce(claimOnly));
+      ({ isUnfinished, batches, opening, news: _, ...result } = await this.#exchangeOnce(claimOnly));
     }
-    await this.batches.exchanged(batches, false);
-    return { ...result, settled: first.settled, nextDue: nextClaim(result.nextDue, opening) };
+    await this.batches.lookAfterExchange(batches, false);
+    const cancelled = [...result.cancelled, ...(await this.batches.withdrawClaimed(result.claimed))];
+    return { ...result, cancelled, settled: first.settled, nextDue: nextClaim(result.nextDue, opening) };
   }
 
   async #exchangeOnce(request: ExchangeRequest): Promise<ExchangeStep> {
@@ -135,14 +138,15 @@ export class SqliteStore extends SqlStore {
       const idle = await this.#db.read(() => {
         const now = this.#clock.now();
         const nextDue = this.#claimer.nextDue();
-        const closed = claim?.limited ? this.quiet.until(worker, claim, null, now) : null;
+        const readNews = () => this.#claimer.readNews(now);
+        const closed = claim?.limited ? this.quiet.until(worker, claim, null, { now, readNews }) : null;
         const isDue = nextDue !== null && nextDue <= now;
         if (claim && (this.#claimer.hasReady(claim, closed !== null) || isDue)) return null;
         const cancelled = this.#claimer.cancelledOf(worker);
         const paused = this.#claimer.readPaused(now);
         const opening = { at: closed ?? Number.POSITIVE_INFINITY, isAll: false };
-        const nothing = { settled: [], claimed: [], isUnfinished: false, batches: new Set<number>() };
-        return { ...nothing, opening, nextDue, cancelled, paused };
+        const nothing = { settled: [], claimed: [], isUnfinished: false, news: null };
+        return { ...nothing, batches: new Set<number>(), opening, nextDue, cancelled, paused };
       });
       if (idle) return idle;
     }
@@ -161,18 +165,21 @@ export class SqliteStore extends SqlStore {
         }
       }
       const nextDue = this.#claimer.nextDue();
+      // Before the commit: a run that another process inserts after it is news.
+      const news = isQuiet({ claimed, opening, isUnfinished }) ? this.#claimer.readNews(now) : null;
       return {
         settled,
         claimed,
         isUnfinished,
         opening,
         batches,
+        news,
         nextDue,
         cancelled: await readCancelled(this.sql.on(tx), worker),
         paused,
       };
     });
-    if (claim && claim.limited > 0) this.quiet.looked(worker, claim, null, step);
+    if (claim && claim.limited > 0) this.quiet.record(worker, claim, null, step);
     return step;
   }
 
