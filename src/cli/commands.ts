@@ -69,7 +69,7 @@ export const commands: CommandEntry[] = [
   },
   {
     name: "list",
-    summary: "list runs, jobs, queues, workers, failures, schedules, batches, rates or actions",
+    summary: "list runs, jobs, queues, workers, failures, mutes, schedules, batches, rates or actions",
     group: "Look",
     load: async () => (await import("./commands/list/list.ts")).default,
   },
@@ -141,15 +141,21 @@ export const commands: CommandEntry[] = [
   },
   {
     name: "pause",
-    summary: "pause queues, jobs or schedules",
+    summary: "pause queues, jobs, schedules or workers",
     group: "Operate",
     load: async () => (await import("./commands/pause/pause.ts")).pause,
   },
   {
     name: "resume",
-    summary: "resume queues, jobs or schedules",
+    summary: "resume queues, jobs, schedules or workers",
     group: "Operate",
     load: async () => (await import("./commands/pause/pause.ts")).resume,
+  },
+  {
+    name: "stop",
+    summary: "stop workers: they finish their runs and end",
+    group: "Operate",
+    load: async () => (await import("./commands/workers/stop.ts")).default,
   },
   {
     name: "mute",
@@ -162,6 +168,12 @@ export const commands: CommandEntry[] = [
     summary: "end the mute of a group of failures",
     group: "Operate",
     load: async () => (await import("./commands/mute/mute.ts")).unmute,
+  },
+  {
+    name: "reopen",
+    summary: "reopen rates that handlers have slowed down",
+    group: "Operate",
+    load: async () => (await import("./commands/reopen/reopen.ts")).default,
   },
   {
     name: "prune",

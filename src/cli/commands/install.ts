@@ -80,7 +80,7 @@ async function openInSchema(cli: Cli, schema: string): Promise<{ jobs: Punctual;
       `This program opens the database: --schema has no effect. Set schema=${schema} in its URL.`,
     );
   }
-  const { source, by, prefix } = await chosen(cli.sources);
+  const { source, by, prefix } = await findDatabase(cli.sources);
   const url = inSchema(source, schema);
   const others = url.replace(/[?&]schema=[^&]*$/, "").includes("?") ? "…&" : "";
   return {
@@ -92,7 +92,8 @@ async function openInSchema(cli: Cli, schema: string): Promise<{ jobs: Punctual;
   };
 }
 
-async function chosen(sources: NonNullable<Cli["sources"]>) {
+/** Returns the database that a command opens, and what names it. */
+async function findDatabase(sources: NonNullable<Cli["sources"]>) {
   const { database, config } = await sources.setup();
   if (database) return { ...database, prefix: config.prefix };
   const { instances } = (await sources.loadJobFiles()).recorder;

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { formatValue, PunctualError } from "../../errors.ts";
-import { type Address, toAddress } from "../../metrics/address.ts";
+import { type Address, toAddress } from "../../metrics/listen.ts";
 import { instantOf, zoneOf } from "../../schedule/zones.ts";
 import { type Duration, type Instant, isWallTime, toInstant, toMilliseconds, toOffset } from "../../time.ts";
 import { checkName } from "../../validate/names.ts";

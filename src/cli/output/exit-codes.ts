@@ -45,8 +45,10 @@ const byCode: Partial<Record<ErrorCode, ExitCode>> = {
   PAYLOAD_TOO_LARGE: exitCodes.usage,
   RUN_NOT_FOUND: exitCodes.notFound,
   SCHEMA_TOO_NEW: exitCodes.refused,
+  UNKNOWN_FAILURE: exitCodes.notFound,
   UNKNOWN_JOB: exitCodes.notFound,
   UNKNOWN_SCHEDULE: exitCodes.notFound,
+  UNKNOWN_WORKER: exitCodes.notFound,
   WAIT_TIMED_OUT: exitCodes.timedOut,
 };
 

@@ -1,9 +1,9 @@
-import type { BatchStatus } from "../../run/batch.ts";
+import { type BatchStatus, toBatchLink } from "../../run/batch.ts";
 import type { RunInfo } from "../../run/info.ts";
 import { plain } from "../output/output.ts";
 import { ago, duration, grouped } from "../render/formats.ts";
 import type { Page } from "../render/page.ts";
-import { type Column, table } from "../render/table.ts";
+import { type Column, type TableCell, table } from "../render/table.ts";
 import { cut } from "../render/width.ts";
 import { batchBar, batchLook } from "./batch-columns.ts";
 import { at, block, facts, indented } from "./page-blocks.ts";
@@ -50,33 +50,71 @@ export function batchPage({ batch, callbacks, failures, now }: BatchDetails, pag
       ],
       page,
     ),
-    ...block("Callbacks", runLines(callbacks, page), page),
+    ...block("Callbacks", callbackLines(batch, callbacks, page), page),
     ...block("Members that failed last", runLines(failures, page), page),
   ];
 }
 
-function runLines(runs: RunInfo[], page: Page): string[] {
-  if (runs.length === 0) return [];
-  const columns: Column<RunInfo>[] = [
-    { title: "Id", cell: ({ id }) => id, align: "right" },
-    { title: "Job", cell: ({ name }) => name, min: 14 },
-    { title: "State", cell: ({ state }) => state },
-    {
-      title: "Error",
-      cell: ({ error }) => ({ text: error ? `${error.name}: ${error.message}` : "", style: "red" }),
-      min: 12,
-    },
+/** A callback: a run of it, or what it waits for. */
+interface CallbackLine {
+  on: BatchStatus["callbacks"][number]["on"];
+  job: string;
+  run: RunInfo | null;
+}
+
+function callbackLines({ callbacks, state }: BatchStatus, runs: RunInfo[], page: Page): string[] {
+  const waiting = callbacks.filter((callback) => callback.runs.length === 0);
+  const lines: CallbackLine[] = [
+    ...runs.map((run) => ({ on: toBatchLink(run.batchId)!.on!, job: run.name, run })),
+    ...waiting.map(({ on, job }) => ({ on, job, run: null })),
   ];
+  const none = state === "finished" ? "not dispatched" : "not yet dispatched";
+  return tableLines<CallbackLine>(
+    [
+      { title: "On", cell: ({ on }) => on },
+      {
+        title: "Id",
+        cell: ({ run }) => run?.id ?? { text: page.icons.none, style: "dim" },
+        align: "right",
+      },
+      { title: "Job", cell: ({ job }) => job, min: 14 },
+      { title: "State", cell: ({ run }) => run?.state ?? { text: none, style: "dim" } },
+      { title: "Error", cell: ({ run }) => errorCell(run), min: 12 },
+    ],
+    lines,
+    page,
+  );
+}
+
+function runLines(runs: RunInfo[], page: Page): string[] {
+  return tableLines<RunInfo>(
+    [
+      { title: "Id", cell: ({ id }) => id, align: "right" },
+      { title: "Job", cell: ({ name }) => name, min: 14 },
+      { title: "State", cell: ({ state }) => state },
+      { title: "Error", cell: errorCell, min: 12 },
+    ],
+    runs,
+    page,
+  );
+}
+
+function errorCell(run: RunInfo | null): TableCell {
+  return { text: run?.error ? `${run.error.name}: ${run.error.message}` : "", style: "red" };
+}
+
+function tableLines<Row>(columns: Column<Row>[], rows: Row[], page: Page): string[] {
+  if (rows.length === 0) return [];
   const width = page.width === null ? null : page.width - 2;
-  return indented(table(columns, runs, { ...page, width }));
+  return indented(table(columns, rows, { ...page, width }));
 }
 
 /** Returns hints with commands that apply to the batch. */
-export function batchHints({ batch: { id, state, failed, cancelled } }: BatchDetails): string[] {
+export function batchHints({ batch: { id, state, failed, cancelled, cancelledAt } }: BatchDetails): string[] {
   const hints = [`Its members: punctual list --where batch:${id}`];
   if (state === "open") hints.push(`End the adding of members: punctual batch seal ${id}`);
-  if (state !== "finished") hints.push(`Cancel it: punctual batch cancel ${id}`);
-  else if (failed + cancelled > 0)
+  if (state !== "finished" && cancelledAt === null) hints.push(`Cancel it: punctual batch cancel ${id}`);
+  if (state === "finished" && failed + cancelled > 0)
     hints.push(`Run its failed and cancelled members again: punctual batch retry ${id}`);
   return hints;
 }

@@ -2,7 +2,7 @@ import type { RunsFilter } from "../../operate/run-query.ts";
 import type { Punctual } from "../../punctual.ts";
 import type { BatchStatus } from "../../run/batch.ts";
 import type { RunInfo } from "../../run/info.ts";
-import { lostResultReason } from "../../run/lost-result.ts";
+import { lostResultReason } from "../../run/log-data.ts";
 import { activeStates } from "../../run/states.ts";
 import { systemClock } from "../../time.ts";
 import { unknownJob } from "../input/names.ts";

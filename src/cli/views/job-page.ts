@@ -1,6 +1,5 @@
 import type { RunInfo } from "../../run/info.ts";
-import { Cron } from "../../schedule/cron.ts";
-import { describeCron } from "../../schedule/cron-words.ts";
+import { Cron, describeCron } from "../../schedule/cron.ts";
 import { rateText } from "../../status/rates.ts";
 import type { ScheduleInfo, StatusReport } from "../../status/report.ts";
 import type { Percentiles, TrendPoint } from "../../status/trend.ts";
@@ -47,6 +46,7 @@ export function jobPage({ view, queue, schedules, runs, day, now }: JobPageConte
         ["Rate", job.rates?.job ? rateText(job.rates.job) : null],
         ["Rate per key", job.rates?.key ? rateText(job.rates.key) : null],
         ["Rate in queue", queue?.rate ? rateText(queue.rate) : null],
+        ["Under the limit", job.rates?.under?.limit ?? null],
         ["In queue", queue && queue.limit > 0 ? limitOf(queue.limit) : null],
         ["Order", queue ? orderText(queue) || null : null],
         ["Now", `${job.running} running, ${view.waiting} waiting`],

@@ -2,7 +2,9 @@ import type { RunInfo } from "../../run/info.ts";
 import { pruneJobCommand } from "../../status/hints.ts";
 import { REMOVED_AFTER, type StatusReport, undefinedTimes } from "../../status/report.ts";
 import { pauseNote } from "../../status/why.ts";
+import { type WorkerReport, whyUndone } from "../../status/workers.ts";
 import { serves } from "../../store/queue-selection.ts";
+import { isClaiming } from "../../store/worker-records.ts";
 import { span } from "../render/formats.ts";
 
 export type StatusJob = StatusReport["jobs"][number];
@@ -48,7 +50,8 @@ function viewOf(
   const { queue, unseen, isLate } = found;
   const isPaused = job.paused || queue?.paused === true;
   // A job that failed last and was removed from the code would otherwise count as failing for ever.
-  const isFailing = job.fails > 0 && unseen === null;
+  const hasFailed = job.fails > 0 && unseen === null;
+  const isFailing = hasFailed && job.mute === null;
   const state = unseen !== null ? "unknown" : isPaused ? "paused" : isLate ? "late" : null;
   return {
     job,
@@ -61,7 +64,7 @@ function viewOf(
       unseen ??
       (isLate ? whyLate(job, report) : null) ??
       silence(job, report) ??
-      (isFailing ? job.lastError : null) ??
+      (hasFailed && job.lastError !== null ? `${isFailing ? "" : "muted: "}${job.lastError}` : null) ??
       (pauseNote(job.pause ?? queue?.pause ?? null).trim() || null),
   };
 }
@@ -84,11 +87,12 @@ function silence({ name }: StatusJob, { silent, now }: StatusReport): string | n
 }
 
 function whyLate(job: StatusJob, { workers }: StatusReport): string | null {
-  const alive = workers.filter(({ parallel }) => parallel > 0);
-  if (alive.length === 0) return "no worker is alive";
-  if (!alive.some(({ schedules }) => schedules)) return "no live worker ticks schedules";
-  const serving = alive.filter((worker) => serves(worker, job.queue));
-  return serving.length === 0 ? `no live worker serves "${job.queue}"` : null;
+  const claiming = workers.filter(isClaiming);
+  if (!claiming.some(({ schedules }) => schedules))
+    return whyUndone(workers, ({ schedules }) => schedules, "no live worker ticks schedules");
+  const isServing = (worker: WorkerReport) => serves(worker, job.queue);
+  if (claiming.some(isServing)) return null;
+  return whyUndone(workers, isServing, `no live worker serves "${job.queue}"`);
 }
 
 /** The lease of a job's runs that ends first. */

@@ -1,5 +1,6 @@
 import { relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { toBatchLink } from "../../run/batch.ts";
 import type { Failure } from "../../run/failure.ts";
 import type { AttemptInfo, RunInfo } from "../../run/info.ts";
 import { readProgress } from "../../run/progress.ts";
@@ -61,7 +62,7 @@ export function runPage(shown: RunDetails, options: { raw: boolean; cwd: string 
         ["Leased", at(run.lockedUntil, page)],
         ["Tags", run.tags.join(", ")],
         ["Parent", run.parentId === null ? null : `run ${run.parentId}`],
-        ["Batch", run.batchId],
+        ["Batch", batchOf(run)],
         ["Unique", run.uniqueKey],
         ["Progress", progressOf(run, raw, page)],
         ["Logs", logsOf(shown)],
@@ -73,6 +74,12 @@ export function runPage(shown: RunDetails, options: { raw: boolean; cwd: string 
     ...block("Payload", jsonLines(run.args, raw, page), page),
     ...block("Result", resultLines(shown, raw, page), page),
   ];
+}
+
+/** The batch of a member or a callback. The runs of one `dispatchMany()` share a text, and have no batch. */
+function batchOf({ batchId }: RunInfo): string | null {
+  const link = toBatchLink(batchId);
+  return link && `${link.batch}${link.on === null ? "" : `, on ${link.on}`}`;
 }
 
 /** A bar with both numbers, or the stored value. */

@@ -1,4 +1,4 @@
-import { describeCron } from "../../schedule/cron-words.ts";
+import { describeCron } from "../../schedule/cron.ts";
 import type { ScheduleInfo } from "../../status/report.ts";
 import { ago, due, stamp } from "../render/formats.ts";
 import type { Page } from "../render/page.ts";

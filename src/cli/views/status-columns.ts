@@ -1,6 +1,8 @@
 import { rateText } from "../../status/rates.ts";
 import { type StatusReport, waitingIn } from "../../status/report.ts";
+import { obeys } from "../../status/workers.ts";
 import { serves } from "../../store/queue-selection.ts";
+import { isClaiming } from "../../store/worker-records.ts";
 import type { Style } from "../output/output.ts";
 import { ago, due, duration, grouped, moment, roughly, span, stamp } from "../render/formats.ts";
 import type { Icons } from "../render/icons.ts";
@@ -103,7 +105,7 @@ export function orderText({ fair, patience }: Queue): string {
 /** Columns of `list queues` and `status --queues`. */
 export function queueColumns({ queues, workers, now }: StatusReport, page: Page): Column<Queue>[] {
   const { icons } = page;
-  const serving = (name: string) => workers.filter((worker) => worker.parallel > 0 && serves(worker, name));
+  const serving = (name: string) => workers.filter((worker) => isClaiming(worker) && serves(worker, name));
   return [
     {
       title: "",
@@ -153,12 +155,24 @@ export function workerColumns({ now }: StatusReport, page: Page): Column<Worker>
   return [
     { title: "Worker", cell: ({ host, pid }) => `${host}:${pid}`, min: 16 },
     { title: "Id", cell: ({ id }) => id, drop: 1 },
+    { title: "State", cell: workerState },
     { title: "Parallel", cell: ({ parallel }) => parallel, align: "right" },
     { title: "Queues", cell: queueSelectionText, min: 12 },
     { title: "Ticks", cell: ({ schedules }) => (schedules ? "yes" : "no"), drop: 3 },
     { title: "Started", cell: ({ startedAt }) => stamp(startedAt, page.zone), drop: 2 },
     { title: "Seen", cell: ({ seenAt }) => ago(seenAt, now) },
   ];
+}
+
+/** `working`, `paused`, `stopping`; a request that the worker has not obeyed yet; `dispatches` if it executes nothing. */
+export function workerState(worker: Worker): string {
+  const { parallel, facts, request } = worker;
+  if (parallel === 0) return "dispatches";
+  if (request !== null && !obeys(worker))
+    return facts?.activity === undefined
+      ? `${request.action} ignored (old version)`
+      : `${request.action} requested`;
+  return facts?.activity ?? "working";
 }
 
 type QueueSettings = Pick<StatusReport["workers"][number], "queues" | "exceptQueues" | "weights">;

@@ -64,30 +64,40 @@ export function batch(command: Command, cli: Cli): void {
       .argument("<id>", "the id of the batch", integer(1, Number.MAX_SAFE_INTEGER))
       .action(async (id: number) => {
         const jobs = await openExisting(cli);
-        const details = await act(jobs, id).catch(refused);
-        await recordAction(cli, jobs, { action: `batch.${name}`, target: `batch ${id}`, details });
-        const { output } = cli;
-        const { retried } = details;
-        if (output.isJson) output.json({ id, ...details });
-        else if (retried === undefined)
-          output.print(`batch ${id} ${name === "seal" ? "sealed" : "cancelled"}`);
-        else output.print(`batch ${id}: ${counted(retried, "member")} retried`);
+        const { text, details, isDone = true } = await act(jobs, id).catch(refused);
+        if (isDone)
+          await recordAction(cli, jobs, { action: `batch.${name}`, target: `batch ${id}`, details });
+        if (cli.output.isJson) cli.output.json({ id, ...details });
+        else cli.output.print(`batch ${id}${text}`);
       });
   };
   add("seal", "end the adding of members, so that the batch can finish", async (jobs, id) => {
-    await jobs.sealBatch(id);
-    return {};
+    const sealed = await jobs.sealBatch(id);
+    if (sealed) return { text: " sealed", details: { sealed } };
+    const { finishedAt } = await jobs.batchStatus(id);
+    const text = finishedAt === null ? ": it was sealed before" : ": it has finished";
+    return { text: `${text}; nothing changed`, details: { sealed }, isDone: false };
   });
   add("cancel", "cancel the waiting members and ask the running ones to end", async (jobs, id) => {
     await jobs.cancelBatch(id);
-    return {};
+    return { text: " cancelled", details: {} };
   });
-  add("retry", "run the failed and cancelled members again", async (jobs, id) => ({
-    retried: await jobs.retryBatch(id),
-  }));
+  add("retry", "run the failed and cancelled members again", async (jobs, id) => {
+    const retried = await jobs.retryBatch(id);
+    return { text: `: ${counted(retried, "member")} retried`, details: { retried } };
+  });
 }
 
-type Act = (jobs: Punctual, id: number) => Promise<{ retried?: number }>;
+/** The effect of a command on a batch. */
+interface BatchAction {
+  /** Follows the name of the batch. */
+  text: string;
+  details: { sealed?: boolean; retried?: number };
+  /** Whether anything has changed. Default: yes. */
+  isDone?: boolean;
+}
+
+type Act = (jobs: Punctual, id: number) => Promise<BatchAction>;
 
 function refused(error: unknown): never {
   if (error instanceof PunctualError && error.code === "BATCH_NOT_FOUND")

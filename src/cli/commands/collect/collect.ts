@@ -1,7 +1,10 @@
 import type { Command } from "commander";
 import { allowWork } from "../../../job-file-loader.ts";
+import type { Punctual } from "../../../punctual.ts";
+import { waitingIn } from "../../../status/report.ts";
+import { serves } from "../../../store/queue-selection.ts";
 import { type Duration, systemClock, toMilliseconds } from "../../../time.ts";
-import { toWeightedQueues } from "../../../worker/options.ts";
+import { toWeightedQueues, type WeightedQueues } from "../../../worker/options.ts";
 import type { Cli } from "../../cli.ts";
 import { duration, integer, type QueueChoice, queues } from "../../input/arguments.ts";
 import { Signals } from "../../input/signals.ts";
@@ -45,8 +48,8 @@ export default function collect(command: Command, cli: Cli): void {
       const { output } = cli;
       const schedules = options.schedule !== false;
       const jobs = await cli.load(options.keepGoing ? "keep-going" : "refuse");
-      if (options.dryRun)
-        return printDue(jobs, toWeightedQueues(options.queues?.options ?? {}), schedules, output);
+      const served = toWeightedQueues(options.queues?.options ?? {});
+      if (options.dryRun) return printDue(jobs, served, schedules, output);
       const tally = new Tally(jobs);
       const signals = new Signals();
       const startedAt = systemClock.monotonic();
@@ -78,9 +81,14 @@ export default function collect(command: Command, cli: Cli): void {
       if (!isOver && signals.first === null && !unwritten) await jobs.prune();
       const ms = Math.round(systemClock.monotonic() - startedAt);
       if (output.isJson) output.json({ ran: tally.ran, ms, ...tally.counts, troubles: tally.failedAttempts });
-      else output.print(summary(tally, ms));
+      else output.print(summary(tally, ms, await dueRuns(jobs, served)));
       if (unwritten) throw unwritten;
       if (signals.forced !== null) throw new Exit(signals.forced);
       if (tally.counts.failed > 0) throw new Exit(exitCodes.failed);
     });
+}
+
+async function dueRuns(jobs: Punctual, served: WeightedQueues): Promise<number> {
+  const queues = (await jobs.status()).queues.filter(({ name }) => serves(served, name));
+  return queues.reduce((sum, queue) => sum + waitingIn(queue), 0);
 }

@@ -151,7 +151,7 @@ async function argumentsOf(
   const name = argument.name();
   // `pause queue <name>`: the word before the name is its kind.
   const kind = command.name() === "pause" || command.name() === "resume" ? `${args[0]}s` : null;
-  const wanted = kind ?? (/job/.test(name) ? "jobs" : null);
+  const wanted = kind ?? (/job/.test(name) ? "jobs" : name === "worker" ? "workers" : null);
   return wanted === null ? [] : named(wanted as keyof Names, await namesWithin(globals), command);
 }
 

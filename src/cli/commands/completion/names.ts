@@ -9,6 +9,8 @@ export interface Names {
   queues: string[];
   /** Ids of schedules, with their jobs. */
   schedules: { id: number; job: string }[];
+  /** Live workers, as `host:pid`. */
+  workers: string[];
 }
 
 /** Returns the names in the database; null: the database does not exist. Loads no job file, creates no database. */
@@ -26,5 +28,6 @@ export async function namesIn(globals: Record<string, string>): Promise<Names | 
     jobs: status.jobs.map(({ name }) => name),
     queues: [...new Set(queues)].sort(),
     schedules: schedules.map(({ id, job }) => ({ id, job })),
+    workers: status.workers.filter(({ parallel }) => parallel > 0).map(({ host, pid }) => `${host}:${pid}`),
   };
 }

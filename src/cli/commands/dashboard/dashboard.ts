@@ -1,10 +1,17 @@
+import { spawn } from "node:child_process";
 import type { Command } from "commander";
 import { systemClock } from "../../../time.ts";
 import type { Cli } from "../../cli.ts";
 import { integer, names } from "../../input/arguments.ts";
 import { Exit, exitCodeOfSignal, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
-import { openBrowser } from "./open-browser.ts";
+
+/** The program that opens a URL, by platform. */
+const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
+  darwin: ["open"],
+  // Not `start`, whose shell would interpret characters of the URL.
+  win32: ["rundll32", "url.dll,FileProtocolHandler"],
+};
 
 interface Options {
   port?: number;
@@ -78,5 +85,18 @@ function signal(): Promise<void> {
         process.once(name, () => process.exit(exitCodeOfSignal(name)));
       });
     }
+  });
+}
+
+/** Opens a URL in the browser of this machine. Returns why it failed, or null. */
+function openBrowser(url: string): Promise<string | null> {
+  const [program, ...args] = OPENERS[process.platform] ?? ["xdg-open"];
+  return new Promise((resolve) => {
+    const child = spawn(program, [...args, url], { stdio: "ignore", detached: true });
+    child.once("error", (error) => resolve(error.message));
+    child.once("spawn", () => {
+      child.unref();
+      resolve(null);
+    });
   });
 }

@@ -10,7 +10,7 @@ const LONG_OPEN = HOUR;
 const MOST_NAMED = 5;
 
 /** Warns about batches that are open for long: the process that added their members may have died. */
-export async function openBatches(jobs: Punctual): Promise<Finding[]> {
+export async function checkOpenBatches(jobs: Punctual): Promise<Finding[]> {
   const { batches } = await jobs.batches({ unfinished: true, limit: 1000 });
   const now = Number(await jobs.now());
   const long = batches.filter(
@@ -28,7 +28,7 @@ export async function openBatches(jobs: Punctual): Promise<Finding[]> {
   if (more > 0)
     findings.push(
       warning(
-        `${counted(more, "more batch", "more batches")} are open as well`,
+        `${counted(more, "more batch is", "more batches are")} open as well`,
         "punctual batches --unfinished",
       ),
     );

@@ -2,17 +2,26 @@ import type { PunctualConfig } from "../../../config.ts";
 import type { Punctual } from "../../../punctual.ts";
 import { Cron } from "../../../schedule/cron.ts";
 import { heldCommand, pruneJobCommand, workCommand } from "../../../status/hints.ts";
-import { type ScheduleInfo, type StatusReport, undefinedTimes, waitingIn } from "../../../status/report.ts";
+import {
+  type JobReport,
+  type ScheduleInfo,
+  type StatusReport,
+  undefinedTimes,
+  waitingIn,
+} from "../../../status/report.ts";
 import { silenceOf } from "../../../status/silence.ts";
+import { type WorkerReport, whyUndone } from "../../../status/workers.ts";
 import type { Inspection } from "../../../store/maintenance.ts";
 import { serves } from "../../../store/queue-selection.ts";
 import { WORKER_FORGOTTEN_AFTER } from "../../../store/store.ts";
+import { isClaiming } from "../../../store/worker-records.ts";
 import { plain } from "../../output/output.ts";
-import { counted, span } from "../../render/formats.ts";
+import { counted, grouped, span } from "../../render/formats.ts";
 import { type Finding, fixable, ok, warning } from "../../views/finding.ts";
 import { scheduleViews } from "../schedule/schedule-info.ts";
-import { openBatches } from "./batches.ts";
-import { pauses } from "./pauses.ts";
+import { checkOpenBatches } from "./batches.ts";
+import { checkPauses } from "./pauses.ts";
+import { compareRates } from "./rates.ts";
 
 /** Checks that workers run the runs and schedules in the database. */
 export async function health(
@@ -22,20 +31,21 @@ export async function health(
 ): Promise<Finding[]> {
   const status = await jobs.status();
   return [
-    ...workers(status),
-    ...silent(status),
-    ...leftBehind(inspection, status),
-    ...pauses(status),
-    ...isolated(status),
-    ...schedules(await jobs.schedules(), status),
-    ...(await openBatches(jobs)),
-    ...definitions(jobs, status, config),
+    ...checkWorkers(status),
+    ...checkSilentWorkers(status),
+    ...checkLeftovers(inspection, status),
+    ...checkPauses(status),
+    ...checkIsolatedRuns(status),
+    ...checkNamedLimits(status),
+    ...checkSchedules(await jobs.schedules(), status),
+    ...(await checkOpenBatches(jobs)),
+    ...checkDefinitions(jobs, status, config),
   ];
 }
 
-function silent({ silent: all, workers, now }: StatusReport): Finding[] {
+function checkSilentWorkers({ silent, workers, now }: StatusReport): Finding[] {
   const others = workers.filter(({ parallel }) => parallel > 0).length;
-  return all.map((worker) =>
+  return silent.map((worker) =>
     warning(
       silenceOf(worker, { now, others }).replace(/\.$/, ""),
       others === 0 ? "punctual work" : plain(heldCommand(worker)),
@@ -43,8 +53,8 @@ function silent({ silent: all, workers, now }: StatusReport): Finding[] {
   );
 }
 
-/** Runs and rows that dead workers left. Leaves out the workers and leases that the findings of `silent()` name. */
-function leftBehind({ expired, deadWorkers, now }: Inspection, status: StatusReport): Finding[] {
+/** Finds runs and rows that dead workers left, without those that `checkSilentWorkers` names. */
+function checkLeftovers({ expired, deadWorkers, now }: Inspection, status: StatusReport): Finding[] {
   const isServed = status.workers.some(({ parallel }) => parallel > 0);
   const findings: Finding[] = [];
   if (expired.count > 0 && status.expired > 0) {
@@ -67,7 +77,7 @@ function leftBehind({ expired, deadWorkers, now }: Inspection, status: StatusRep
   return findings;
 }
 
-function isolated({ isolated: runs }: StatusReport): Finding[] {
+function checkIsolatedRuns({ isolated: runs }: StatusReport): Finding[] {
   return runs.map(({ id, name, worker, child, startedAt }) => {
     const where = child === null ? worker : `${worker}, child ${child.split(":")[0]}`;
     const what = startedAt === null ? "waits to be alone" : "is alone";
@@ -75,37 +85,61 @@ function isolated({ isolated: runs }: StatusReport): Finding[] {
   });
 }
 
-function workers({ workers: all, queues, jobs, silent: dead }: StatusReport): Finding[] {
+/** Named limits that jobs are under and that no process has defined. */
+function checkNamedLimits({ limits }: StatusReport): Finding[] {
+  return limits
+    .filter(({ limit }) => limit === null)
+    .map(({ name, jobs }) => {
+      const listed = jobs.map((job) => `"${job}"`).join(", ");
+      return warning(
+        `no process has defined the limit "${name}", and no run of ${listed} starts`,
+        `jobs.limit("${name}", { concurrency: 10 })`,
+      );
+    });
+}
+
+function checkWorkers({ workers: all, queues, jobs, silent: dead }: StatusReport): Finding[] {
   const alive = all.filter(({ parallel }) => parallel > 0);
   const slots = alive.reduce((sum, { parallel }) => sum + parallel, 0);
   const waits = queues.filter((queue) => waitingIn(queue) > 0 && !queue.paused);
   if (alive.length === 0) {
     const waiting = waits.reduce((sum, queue) => sum + waitingIn(queue), 0);
+    const isCapped = waits.some(({ capped }) => capped);
     const ticks = jobs.some(({ nextRun }) => nextRun !== null);
     // The findings about dead workers already name the waiting runs.
     if (waiting === 0 && !ticks && dead.length > 0) return [];
     if (waiting === 0 && !ticks) return [ok("no worker is alive, and nothing waits for one")];
-    const why = waiting > 0 ? `${counted(waiting, "run")} due` : "schedules to tick";
+    const why = waiting > 0 ? `${atLeast(waiting, isCapped)} due` : "schedules to tick";
     return [warning(`no worker is alive, with ${why}`, "punctual work")];
   }
-  const unserved = waits.filter(({ name }) => !alive.some((worker) => serves(worker, name)));
-  const ticks = alive.some(({ schedules }) => schedules) || jobs.every(({ nextRun }) => nextRun === null);
+  const claiming = alive.filter(isClaiming);
+  const unserved = waits.filter(({ name }) => !claiming.some((worker) => serves(worker, name)));
+  const ticks = claiming.some(({ schedules }) => schedules) || jobs.every(({ nextRun }) => nextRun === null);
   return [
     ok(`${counted(alive.length, "worker")}, ${counted(slots, "slot")}`),
-    ...(ticks
-      ? []
-      : [warning("no worker ticks schedules: all were started with --no-schedule", "punctual work")]),
+    ...(ticks ? [] : [warning(`no worker ticks schedules: ${whyNoTicks(alive)}`, "punctual work")]),
     ...unserved.map((queue) => {
       const waiting = waitingIn(queue);
+      const isServing = (worker: WorkerReport) => serves(worker, queue.name);
+      const cause = alive.some(isServing) ? ` (${whyUndone(alive, isServing, "")})` : "";
       return warning(
-        `no worker serves the queue "${queue.name}", where ${counted(waiting, "run")} ${waiting === 1 ? "waits" : "wait"}`,
+        `no worker serves the queue "${queue.name}"${cause}, where ${atLeast(waiting, queue.capped)} ${waiting === 1 ? "waits" : "wait"}`,
         plain(workCommand(queue.name)),
       );
     }),
   ];
 }
 
-function schedules(all: ScheduleInfo[], status: StatusReport): Finding[] {
+/** `1 run`, `3 runs`, or `20,000 or more runs`: large counts stop early. */
+function atLeast(runs: number, isCapped: boolean): string {
+  return isCapped ? `${grouped(runs)} or more runs` : counted(runs, "run");
+}
+
+function whyNoTicks(alive: WorkerReport[]): string {
+  return whyUndone(alive, ({ schedules }) => schedules, "all were started with --no-schedule");
+}
+
+function checkSchedules(all: ScheduleInfo[], status: StatusReport): Finding[] {
   return scheduleViews(all, status).flatMap((one) => {
     const { late, paused } = one;
     const which = `cron "${one.cron}" of "${one.job}"`;
@@ -128,55 +162,62 @@ function isReadable({ cron, timezone }: ScheduleInfo): boolean {
   }
 }
 
-/** Differences between the code here and the database: workers run other code, or none has synced its jobs yet. */
-function definitions(jobs: Punctual, status: StatusReport, config: PunctualConfig): Finding[] {
-  const findings: Finding[] = [];
+const RESTART = "restart the workers with this code: punctual work";
+
+/** Compares the code here with the database: workers run other code, or none has synced its jobs yet. */
+function checkDefinitions(jobs: Punctual, status: StatusReport, config: PunctualConfig): Finding[] {
   const unseenFor = undefinedTimes(status);
   const defined = new Map(jobs.definitions().map((definition) => [definition.name, definition]));
-  const restart = "restart the workers with this code: punctual work";
-  for (const job of status.jobs) {
+  const ofJobs = status.jobs.flatMap((job) => {
     const definition = defined.get(job.name);
-    if (definition && job.seenAt !== null && job.limit !== definition.settings.concurrency) {
-      findings.push(
-        warning(
-          `job "${job.name}" may run ${limit(definition.settings.concurrency)} at once according to the code here, but ${limit(job.limit)} according to the database`,
-          restart,
-        ),
-      );
-    }
     const unseen = unseenFor(job);
-    if (unseen !== null) {
-      const sentence = `no live worker has defined job "${job.name}" for ${span(unseen)}`;
-      const removal = pruneJobCommand(job.name);
-      if (definition) findings.push(warning(sentence, "punctual work"));
-      else if (job.waiting === 0) findings.push(warning(sentence, removal));
-      else {
-        findings.push(
-          warning(
-            `${sentence}, and runs of it wait`,
-            `start a worker that defines it, or delete it with these runs: ${removal}`,
-          ),
-        );
-      }
-    }
-  }
-  for (const [name, { concurrency }] of Object.entries(config.queues ?? {})) {
-    const queue = status.queues.find((one) => one.name === name);
-    if (!queue || concurrency === undefined || queue.limit === concurrency) continue;
-    findings.push(
-      warning(
-        `queue "${name}" may run ${limit(concurrency)} at once according to the config, but ${limit(queue.limit)} according to the database`,
-        restart,
-      ),
-    );
-  }
-  for (const { name, plan } of defined.values()) {
+    return [
+      ...(definition ? compareLimits(job, definition.settings.concurrency) : []),
+      ...(unseen === null ? [] : [unseenJob(job, unseen, definition !== undefined)]),
+    ];
+  });
+  const surprises = [...defined.values()].flatMap(({ name, plan }) => {
     const surprise = plan.warning(status.now.getTime());
-    if (surprise !== null) findings.push(warning(`job "${name}": ${surprise}`));
-  }
-  return findings;
+    return surprise === null ? [] : [warning(`job "${name}": ${surprise}`)];
+  });
+  const ofRates = compareRates(jobs, status, config, RESTART);
+  return [...ofJobs, ...compareQueues(status, config), ...ofRates, ...surprises];
 }
 
-function limit(concurrency: number): string {
+function compareLimits({ name, limit, seenAt }: JobReport, concurrency: number): Finding[] {
+  if (seenAt === null || limit === concurrency) return [];
+  return [
+    warning(
+      `job "${name}" may run ${limitText(concurrency)} at once according to the code here, but ${limitText(limit)} according to the database`,
+      RESTART,
+    ),
+  ];
+}
+
+function unseenJob({ name, waiting }: JobReport, unseen: number, isDefinedHere: boolean): Finding {
+  const sentence = `no live worker has defined job "${name}" for ${span(unseen)}`;
+  const removal = pruneJobCommand(name);
+  if (isDefinedHere) return warning(sentence, "punctual work");
+  if (waiting === 0) return warning(sentence, removal);
+  return warning(
+    `${sentence}, and runs of it wait`,
+    `start a worker that defines it, or delete it with these runs: ${removal}`,
+  );
+}
+
+function compareQueues({ queues }: StatusReport, config: PunctualConfig): Finding[] {
+  return Object.entries(config.queues ?? {}).flatMap(([name, { concurrency }]) => {
+    const queue = queues.find((one) => one.name === name);
+    if (!queue || concurrency === undefined || queue.limit === concurrency) return [];
+    return [
+      warning(
+        `queue "${name}" may run ${limitText(concurrency)} at once according to the config, but ${limitText(queue.limit)} according to the database`,
+        RESTART,
+      ),
+    ];
+  });
+}
+
+function limitText(concurrency: number): string {
   return concurrency === 0 ? "any number" : String(concurrency);
 }

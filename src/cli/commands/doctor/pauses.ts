@@ -1,12 +1,16 @@
 import { shellQuote } from "../../../status/hints.ts";
 import { type StatusReport, waitingIn } from "../../../status/report.ts";
 import { pauseNote } from "../../../status/why.ts";
+import { isPaused } from "../../../store/worker-records.ts";
 import { plain } from "../../output/output.ts";
 import { grouped } from "../../render/formats.ts";
 import { type Finding, warning } from "../../views/finding.ts";
 
-/** Warns about paused queues, and about paused jobs that have runs waiting: a forgotten pause looks like a fault. */
-export function pauses({ queues, jobs, capped }: StatusReport): Finding[] {
+/**
+ * Warns about paused queues and workers, and about paused jobs that have runs waiting: a forgotten pause looks like a
+ * fault.
+ */
+export function checkPauses({ queues, jobs, workers, capped }: StatusReport): Finding[] {
   return [
     ...queues
       .filter(({ paused }) => paused)
@@ -24,6 +28,14 @@ export function pauses({ queues, jobs, capped }: StatusReport): Finding[] {
         warning(
           `job "${name}" is paused${pauseNote(pause)}${waitingNote(waiting, capped)}`,
           plain(`punctual resume job ${shellQuote(name)}`),
+        ),
+      ),
+    ...workers
+      .filter(isPaused)
+      .map(({ id, host, pid, request }) =>
+        warning(
+          `worker ${host}:${pid} is paused${pauseNote(request)}`,
+          plain(`punctual resume worker ${shellQuote(id)}`),
         ),
       ),
   ];

@@ -13,6 +13,7 @@ import { actionColumns } from "../../views/action-columns.ts";
 import { batchColumns } from "../../views/batch-columns.ts";
 import type { Subject } from "../../views/details.ts";
 import { leasesOf, viewsOf } from "../../views/job-state.ts";
+import { muteColumns } from "../../views/mute-columns.ts";
 import { rateColumns } from "../../views/rate-columns.ts";
 import { runColumns } from "../../views/run-columns.ts";
 import { scheduleColumns } from "../../views/schedule-columns.ts";
@@ -27,6 +28,7 @@ export const listKinds = [
   "queues",
   "workers",
   "failures",
+  "mutes",
   "schedules",
   "batches",
   "rates",
@@ -127,6 +129,17 @@ export const listings: Record<ListKind, (jobs: Punctual, query: ListQuery) => Pr
       more: { bounded, capped: next !== null },
       notes: [...groups.notes, ...boundNote(bounded), ...capped],
     };
+  },
+
+  async mutes(jobs, query) {
+    const now = new Date(systemClock.now());
+    const { groups } = await jobs.failures({ limit: 500 });
+    const known = new Map(groups.map((group) => [group.fingerprint, group]));
+    const rows = (await jobs.mutes()).map((mute) => {
+      const { jobs: names = [], count = 0, error = null } = known.get(mute.fingerprint) ?? {};
+      return { ...mute, count, jobs: names, error: error && `${error.name}: ${error.message}` };
+    });
+    return listing(rows, query, { columns: (page) => muteColumns(now, page) });
   },
 
   async rates(jobs, query) {

@@ -15,8 +15,9 @@ import { operatorName, recordAction } from "../../record-action.ts";
 import { stamp } from "../../render/formats.ts";
 import { pageOf } from "../../render/page.ts";
 import { findSchedules } from "../schedule/schedule-info.ts";
+import { findWorkers, OBEYED_SOON, workerLabel } from "../workers/find-workers.ts";
 
-const PAUSABLE_KINDS = ["queue", "job", "schedule"] as const;
+const PAUSABLE_KINDS = ["queue", "job", "schedule", "worker"] as const;
 type PausableKind = (typeof PAUSABLE_KINDS)[number];
 
 interface Options {
@@ -28,8 +29,8 @@ interface Options {
 interface PauseResult {
   kind: PausableKind;
   name: string;
-  /** Id of a schedule; undefined for queues and jobs. */
-  id?: number;
+  /** Id of a schedule or worker; undefined for queues and jobs. */
+  id?: number | string;
   until: Date | null;
 }
 
@@ -48,11 +49,14 @@ function addPausing(command: Command, cli: Cli, paused: boolean): void {
   command
     .description(
       paused
-        ? "Stop claiming runs of queues or jobs, or stop schedules. Running runs continue, and so does dispatching."
-        : "Resume queues, jobs or schedules. Ticks missed during the pause of a schedule are not made up.",
+        ? "Stop claiming runs of queues or jobs, stop schedules, or stop workers from claiming. Running runs continue, and so does dispatching."
+        : "Resume queues, jobs, schedules or workers. Ticks missed during the pause of a schedule are not made up.",
     )
     .addArgument(new Argument("[what]", "the kind").choices(PAUSABLE_KINDS))
-    .argument("[name...]", "its name; of a schedule the id, or the job for all of its schedules")
+    .argument(
+      "[name...]",
+      "its name; of a schedule the id, or the job for all of its schedules; of a worker its id or host:pid",
+    )
     .option("--all", "every queue");
   if (paused) {
     command
@@ -96,7 +100,7 @@ function check(verb: string, kind: PausableKind | undefined, names: string[], op
   }
   for (const name of names) checkName(name, `the name of a ${kind}`);
   if (options.for === undefined) return;
-  if (kind === "job" || kind === "schedule") {
+  if (kind !== "queue") {
     throw new PunctualError(
       "INVALID_OPTION",
       `--for is for queues: a ${kind} stays paused until it is resumed. Leave it out.`,
@@ -104,11 +108,7 @@ function check(verb: string, kind: PausableKind | undefined, names: string[], op
   }
 }
 
-interface Target {
-  kind: PausableKind;
-  name: string;
-  id?: number;
-}
+type Target = Omit<PauseResult, "until">;
 
 /** Finds all targets before the first one is changed. */
 async function targetsOf(
@@ -119,6 +119,10 @@ async function targetsOf(
   if (kind === "schedule") {
     const found = await Promise.all(names.map((name) => findSchedules(jobs, name)));
     return found.flat().map(({ id, job }) => ({ kind, name: job, id }));
+  }
+  if (kind === "worker") {
+    const found = await findWorkers(jobs, names);
+    return found.map((worker) => ({ kind, name: workerLabel(worker), id: worker.id }));
   }
   if (kind === "job") {
     const known = (await jobs.status()).jobs.map(({ name }) => name);
@@ -154,13 +158,15 @@ async function pauseTarget(
 ): Promise<void> {
   if (kind === "queue") await jobs.pauseQueue(name, { for: span, ...note });
   else if (kind === "job") await jobs.pauseJob(name, note);
-  else await jobs.pauseSchedule(id!, note);
+  else if (kind === "worker") await jobs.pauseWorker(String(id), note);
+  else await jobs.pauseSchedule(Number(id), note);
 }
 
 async function resumeTarget(jobs: Punctual, { kind, name, id }: Target): Promise<void> {
   if (kind === "queue") await jobs.resumeQueue(name);
   else if (kind === "job") await jobs.resumeJob(name);
-  else await jobs.resumeSchedule(id!);
+  else if (kind === "worker") await jobs.resumeWorker(String(id));
+  else await jobs.resumeSchedule(Number(id));
 }
 
 async function endOf(jobs: Punctual, span: Duration): Promise<Date> {
@@ -178,7 +184,10 @@ function tell(cli: Cli, done: PauseResult[], paused: boolean): void {
   for (const { kind, name, id, until } of done) {
     const which = id === undefined ? plain(name) : `${id} of ${plain(name)}`;
     const end = until === null ? "" : ` until ${stamp(until, pageOf(cli).zone)}`;
-    output.print(`${kind} ${which} ${word}${end}`);
+    output.print(
+      `${kind} ${which} ${kind === "worker" ? `is asked to ${paused ? "pause" : "resume"}` : word}${end}`,
+    );
   }
+  if (done.some(({ kind }) => kind === "worker")) output.note(OBEYED_SOON);
   if (done.length === 0) output.note(paused ? "The database has no queue yet." : "No queue was paused.");
 }

@@ -8,7 +8,9 @@ import { listings } from "../list/listings.ts";
 /** `punctual rates` */
 export default function rates(command: Command, cli: Cli): void {
   command
-    .description("List the rates of jobs, keys and queues: how much of each is spent, and when it opens.")
+    .description(
+      "List the rates of jobs, keys, queues and named limits: how much of each is spent, and when it opens.",
+    )
     .option("--limit <count>", "most rates to list", integer(1, 1000), 100)
     .action(async ({ limit }: { limit: number }) => {
       const { output } = cli;
@@ -16,7 +18,7 @@ export default function rates(command: Command, cli: Cli): void {
       const jobs = await openExisting(cli);
       const { rows, notes, lines } = await listings.rates(jobs, { limit, timezone: page.zone });
       if (output.isJson) output.json({ rates: rows });
-      else if (rows.length === 0) output.note("No job and no queue has a rate.");
+      else if (rows.length === 0) output.note("No job, no queue and no named limit has a rate.");
       else for (const line of lines(page)) output.print(line);
       for (const line of notes) output.note(line);
     });

@@ -1,7 +1,7 @@
 import type { Punctual } from "../../../punctual.ts";
 import type { JsonValue } from "../../../run/payload.ts";
 import { redact } from "../../../run/redact.ts";
-import { describeCron } from "../../../schedule/cron-words.ts";
+import { describeCron } from "../../../schedule/cron.ts";
 import { shellQuote } from "../../../status/hints.ts";
 import { isOverdue, type ScheduleInfo, type StatusReport, undefinedTimes } from "../../../status/report.ts";
 import { wholeNumber } from "../../input/arguments.ts";

@@ -13,6 +13,7 @@ import { hides } from "../../views/page-blocks.ts";
 /** Milliseconds between polls of a followed run. Workers write log lines about once a second. */
 const POLL_EVERY = 500;
 
+/** Log lines that one read returns. */
 const PAGE = 1000;
 
 export interface LogOptions {
@@ -23,14 +24,14 @@ export interface LogOptions {
 }
 
 /** Prints the log of a run page by page; as a JSON document, all at once. */
-export async function showLogs(cli: Cli, jobs: Punctual, run: RunInfo, shown: LogOptions): Promise<void> {
+export async function showLogs(cli: Cli, jobs: Punctual, run: RunInfo, options: LogOptions): Promise<void> {
   const { output } = cli;
-  const { raw, jsonl } = shown;
+  const { raw, follow, jsonl } = options;
   const page = pageOf(cli);
   const isDocument = output.isJson && !jsonl;
   const all: LogLine[] = [];
   let [count, hidden] = [0, false];
-  const end = await eachLine(cli, jobs, { run, follow: shown.follow }, async (lines, { attempts }) => {
+  const end = await eachLine(cli, jobs, { run, follow }, async (lines, { attempts }) => {
     count += lines.length;
     const now = systemClock.now();
     const several = attempts > 1 || lines.some(({ attempt }) => attempt > 1);
@@ -47,8 +48,7 @@ export async function showLogs(cli: Cli, jobs: Punctual, run: RunInfo, shown: Lo
     return output.json({ run: id, job: name, state, logs: all.map((line) => logDocument(line, raw)) });
   }
   if (count === 0) output.note(`Run ${run.id} has logged nothing.`);
-  if (shown.follow)
-    output.note(end ? `run ${run.id} ${endOf(end)}` : `run ${run.id} has ended and is not kept`);
+  if (follow) output.note(end ? `run ${run.id} ${endOf(end)}` : `run ${run.id} has ended and is not kept`);
   if (hidden) output.note(`To see hidden values: punctual show ${run.id} --logs --raw`);
 }
 
@@ -102,17 +102,14 @@ export function logLines(
   const painted = page.paint("dim", head);
   if (page.width === null) return [`${painted}${plain(line.message)}${data && `  ${data}`}`];
   const room = Math.max(20, page.width - head.length);
+  const shorten = (text: string) => (raw ? text : cut(text, room, page.icons.ellipsis));
   const text = wrap(line.message, room);
   const last = text.at(-1)!;
   const beside = room - widthOf(last) - 2;
   if (data !== "" && (widthOf(data) <= beside || last === "")) {
-    text[text.length - 1] = `${last}${last && "  "}${page.paint("dim", shown(data, room))}`;
-  } else if (data !== "") text.push(page.paint("dim", shown(data, room)));
+    text[text.length - 1] = `${last}${last && "  "}${page.paint("dim", shorten(data))}`;
+  } else if (data !== "") text.push(page.paint("dim", shorten(data)));
   return text.map((one, index) => `${index === 0 ? painted : " ".repeat(head.length)}${one}`);
-
-  function shown(text: string, width: number): string {
-    return raw ? text : cut(text, width, page.icons.ellipsis);
-  }
 }
 
 /** The JSON document of a log entry. */

@@ -27,7 +27,7 @@ interface Options {
   jsonl?: boolean;
 }
 
-export default function formatValue(command: Command, cli: Cli): void {
+export default function show(command: Command, cli: Cli): void {
   command
     .argument("<run-or-job>", "the id of a run, the name of a job, or batch:<id>")
     .option("--payload", "only the payload of a run, whole, as JSON")

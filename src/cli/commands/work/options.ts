@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Address } from "../../../metrics/address.ts";
+import type { Address } from "../../../metrics/listen.ts";
 import type { Duration } from "../../../time.ts";
 import { address, bytes, duration, integer, type QueueChoice, queues } from "../../input/arguments.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";

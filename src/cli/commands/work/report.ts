@@ -130,6 +130,8 @@ const STREAMED: EventName[] = [
   "worker.started",
   ...(Object.keys(WORDS) as EventName[]),
   "schedule.ticked",
+  "worker.paused",
+  "worker.resumed",
   "worker.stopping",
   "worker.stopped",
 ];

@@ -5,27 +5,33 @@ import { plain } from "../../output/output.ts";
 import { counted } from "../../render/formats.ts";
 import type { FailedAttempt, Tally } from "./tally.ts";
 
+/** Outcomes in the order of the summary. */
 const ORDER = [...(Object.keys(outcomeRules) as Outcome[]), "lost"] as const;
+/** Most reasons of failed attempts, and most runs without an outcome, that a summary names. */
 const MOST_SHOWN = 3;
-const SHOWN_UNWRITTEN = 10;
+const MOST_UNWRITTEN = 10;
 
-/** `ran 14 runs in 1.2 s: 13 completed, 1 retried (send-invoice: connect ETIMEDOUT, again in 8 s)` */
-export function summary(tally: Tally, ms: number): string {
-  if (tally.ran === 0 && tally.counts.released === 0) return "ran nothing: nothing is due";
+/**
+ * `ran 14 runs in 1.2 s: 13 completed, 1 retried (send-invoice: connect ETIMEDOUT, again in 8 s)`. `left`: runs that are
+ * due and could not start.
+ */
+export function summary(tally: Tally, ms: number, left: number): string {
+  if (tally.ran === 0 && tally.counts.released === 0) {
+    if (left === 0) return "ran nothing: nothing is due";
+    return `ran nothing: ${counted(left, "due run")} could not start. To see why: punctual doctor, punctual show <id>`;
+  }
   return `ran ${counted(tally.ran, "run")} in ${seconds(ms)}: ${outcomes(tally)}`;
 }
 
 /** `13 completed, 1 failed (send-invoice: connect ETIMEDOUT)` */
 export function outcomes({ counts, failedAttempts, unwritten }: Tally): string {
-  const parts = ORDER.filter((outcome) => counts[outcome] > 0).map((outcome) => {
-    const because =
-      outcome === "retried"
-        ? reasonsOf(failedAttempts.filter(({ again }) => again !== null))
-        : outcome === "failed"
-          ? reasonsOf(failedAttempts.filter(({ again }) => again === null))
-          : "";
-    return `${counts[outcome]} ${outcome}${because}`;
-  });
+  const reasons: Partial<Record<(typeof ORDER)[number], string>> = {
+    retried: reasonsOf(failedAttempts.filter(({ again }) => again !== null)),
+    failed: reasonsOf(failedAttempts.filter(({ again }) => again === null)),
+  };
+  const parts = ORDER.filter((outcome) => counts[outcome] > 0).map(
+    (outcome) => `${counts[outcome]} ${outcome}${reasons[outcome] ?? ""}`,
+  );
   if (unwritten.length > 0) parts.push(`${unwritten.length} not written`);
   return parts.length > 0 ? parts.join(", ") : "none completed";
 }
@@ -50,12 +56,12 @@ export function seconds(ms: number): string {
   return `${ms >= 10_000 ? Math.round(ms / 1000) : Math.round(ms / 100) / 10} s`;
 }
 
-/** The error of a worker that could not write outcomes to its database; null: all were written. */
+/** Returns the error of a worker that could not write outcomes to its database; null: all were written. */
 export function unwrittenExit({ unwritten }: Tally, jobs: Punctual): Exit | null {
   if (unwritten.length === 0) return null;
   const leases = new Map(jobs.definitions().map(({ name, settings }) => [name, settings.lease]));
   const longest = Math.max(...unwritten.map(({ job }) => leases.get(job) ?? 0));
-  const shown = unwritten.slice(0, SHOWN_UNWRITTEN).map(({ id, job }) => `run ${id} of "${plain(job)}"`);
+  const shown = unwritten.slice(0, MOST_UNWRITTEN).map(({ id, job }) => `run ${id} of "${plain(job)}"`);
   const rest = unwritten.length - shown.length;
   const named = `${shown.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
   const [outcome, again] =
