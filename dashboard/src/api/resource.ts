@@ -1,4 +1,4 @@
-import { type Signal, useSignal } from "@preact/signals";
+import { type ReadonlySignal, type Signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Problem } from "../../../src/dashboard/api/contract.ts";
 import { paused, refreshes, version } from "../live/live.ts";
@@ -24,6 +24,8 @@ interface Options {
   every?: number;
   /** Milliseconds after the last change at which to read once more, for facts that the server learns or renews later. */
   rereadAfter?: number;
+  /** Read again also when this changes. */
+  also?: ReadonlySignal<unknown>;
   /** False: do not read yet. */
   enabled?: boolean;
 }
@@ -41,7 +43,7 @@ export const COUNTS: Options = { rereadAfter: 42_000 };
 export function useResource<R extends GetRoute>(
   route: R,
   input: Input<R>,
-  { live = true, enabled = true, every = 0, rereadAfter = 0 }: Options = {},
+  { live = true, enabled = true, every = 0, rereadAfter = 0, also }: Options = {},
 ): Resource<Response<R>> {
   const key = `${route} ${JSON.stringify(input)}`;
   const state: Signal<{ key: string; data: Response<R> | null; problem: Problem | null }> = useSignal({
@@ -97,14 +99,14 @@ export function useResource<R extends GetRoute>(
     let first = true;
     let readAt = Date.now();
     after(rereadAfter, read);
-    const stops = [version.subscribe(onChange), refreshes.subscribe(onChange)];
+    const stops = [version, refreshes, ...(also ? [also] : [])].map((changed) => changed.subscribe(onChange));
     first = false;
     return () => {
       abort.abort();
       clearTimeout(timer);
       for (const stop of stops) stop();
     };
-  }, [key, enabled, live, every, rereadAfter]);
+  }, [key, enabled, live, every, rereadAfter, also]);
 
   const { key: readKey, data, problem } = state.value;
   const current = readKey === key;

@@ -24,9 +24,9 @@ interface PauseDialogProps {
 /** Durations of a pause that the form offers. */
 const SPANS = ["15m", "1h", "4h", "1d", "7d"];
 
-const ENDS = { Pause: "Resume by itself after", Mute: "End by itself after" };
+const ENDS = { Pause: "Resume by itself after", Mute: "End by itself after", Stop: "" };
 
-/** Asks for the reason and the length of a pause or a mute. */
+/** Asks for the reason and the length of a pause or a mute, or for the reason of a stop. */
 export function PauseDialog(props: PauseDialogProps) {
   const { what, children, command, timed, verb = "Pause", pause, onDone, onClose } = props;
   const reason = useSignal("");
@@ -42,6 +42,7 @@ export function PauseDialog(props: PauseDialogProps) {
     <ConfirmDialog
       title={`${verb} ${what}?`}
       confirm={verb}
+      danger={verb === "Stop"}
       command={withOptions()}
       act={act}
       onClose={onClose}

@@ -89,7 +89,11 @@ const WORKER_TONES: Record<WorkerView["state"], Tone> = {
   dispatcher: "ready",
 };
 
-export function WorkerState({ state }: { state: WorkerView["state"] }) {
+/** The state of a worker: what it does counts, not what was asked of it. */
+export function WorkerState({ worker }: { worker: WorkerView }) {
+  const { state, activity } = worker;
+  if (activity === "paused") return <StateBadge tone="paused" />;
+  if (activity === "stopping") return <StateBadge tone="cancelled" label="stopping" />;
   return <StateBadge tone={WORKER_TONES[state]} label={state} />;
 }
 

@@ -14,6 +14,10 @@ export const overview: Signal<Overview | null> = signal(null);
 export const receivedAt: Signal<number> = signal(Date.now());
 /** Changes with every run that was dispatched, started or finished. Visible pages then read again. */
 export const version: ReadonlySignal<string | null> = computed(() => overview.value?.version ?? null);
+/** Changes with every heartbeat of a worker, also while no run changes. */
+export const heartbeat: ReadonlySignal<string | null> = computed(
+  () => overview.value?.tiles.workers.lastHeartbeat ?? null,
+);
 /** Whether the server reaches its database. */
 export const database: Signal<LiveEvents["database"]> = signal({
   available: true,

@@ -11,8 +11,7 @@ import { definitionActions } from "./routes/definition-actions.ts";
 import { eventsRoute } from "./routes/events.ts";
 import { failuresRoutes } from "./routes/failures.ts";
 import { jobsRoutes } from "./routes/jobs.ts";
-import { metaRoute } from "./routes/meta.ts";
-import { openApiRoute } from "./routes/openapi.ts";
+import { metaRoute, openApiRoute } from "./routes/meta.ts";
 import { overviewRoutes } from "./routes/overview.ts";
 import { queuesRoutes } from "./routes/queues.ts";
 import { ratesRoute } from "./routes/rates.ts";
@@ -21,7 +20,7 @@ import { runActions } from "./routes/run-actions.ts";
 import { runsRoutes } from "./routes/runs.ts";
 import { schedulesRoutes } from "./routes/schedules.ts";
 import { valuesRoute } from "./routes/values.ts";
-import { workersRoute } from "./routes/workers.ts";
+import { workersRoutes } from "./routes/workers.ts";
 import { Services } from "./services.ts";
 
 /** Returns the API of one dashboard. */
@@ -53,7 +52,7 @@ export function createApi(jobs: Punctual, settings: ApiSettings): MountedApi {
     ...schedulesRoutes(services),
     ...definitionActions(services),
     ...failuresRoutes(services),
-    workersRoute(services),
+    ...workersRoutes(services),
     auditRoute(services),
     valuesRoute(services),
     metaRoute(services),

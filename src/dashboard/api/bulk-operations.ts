@@ -165,9 +165,9 @@ export class BulkOperations {
   async #applyToBatch(operation: Operation, batch: number): Promise<boolean> {
     const { jobs } = this.#services;
     const { view, stop } = operation;
-    const note = this.#noting(operation);
+    const report = this.#progressOf(operation);
     const options = {
-      progress: (done: number, requested: number) => note({ done, requested }),
+      progress: (done: number, requested: number) => report({ done, requested }),
       signal: stop.signal,
     };
     if (view.action === "retry") await jobs.retryBatch(batch, options);
@@ -178,14 +178,14 @@ export class BulkOperations {
   }
 
   #options(operation: Operation): BulkOptions {
-    const note = this.#noting(operation);
+    const report = this.#progressOf(operation);
     const progress: BulkOptions["progress"] = (_done, _total, { done, requested, skipped }) =>
-      note({ done, requested, skipped: { ...skipped } });
+      report({ done, requested, skipped: { ...skipped } });
     return { limit: MOST_RUNS, progress, signal: operation.stop.signal };
   }
 
-  /** Returns a function that notes counts in the view, and publishes them at most twice a second. */
-  #noting(operation: Operation): (counts: Partial<BulkOperation>) => void {
+  /** Returns a function that writes counts to the view of an operation, and publishes them at most twice a second. */
+  #progressOf(operation: Operation): (counts: Partial<BulkOperation>) => void {
     const { clock } = this.#services;
     let publishedAt = clock.monotonic();
     return (counts) => {

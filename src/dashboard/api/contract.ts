@@ -18,6 +18,7 @@ import type {
   ScheduleDetail,
   SchedulesResponse,
   ValuesResponse,
+  WorkerActionRequest,
   WorkerView,
 } from "./contract/definitions.ts";
 import type { Overview, Span, TrendView } from "./contract/overview.ts";
@@ -112,6 +113,9 @@ export interface Api {
   "POST /failures/:fingerprint/mute": { body: MuteRequest; response: ActionResult };
   "POST /failures/:fingerprint/unmute": { body: Record<string, never>; response: ActionResult };
   "GET /workers": { response: { items: WorkerView[] } };
+  "POST /workers/:worker/pause": { body: WorkerActionRequest; response: ActionResult };
+  "POST /workers/:worker/resume": { body: Record<string, never>; response: ActionResult };
+  "POST /workers/:worker/stop": { body: WorkerActionRequest; response: ActionResult };
   "GET /audit": { query: { before?: number; limit?: number }; response: Page<AuditEntry> };
   "GET /values": { query: { field: string; prefix?: string }; response: ValuesResponse };
 }

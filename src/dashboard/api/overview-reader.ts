@@ -1,5 +1,5 @@
 import type { Outcome } from "../../run/states.ts";
-import { describeCron } from "../../schedule/cron-words.ts";
+import { describeCron } from "../../schedule/cron.ts";
 import { digest } from "../../schedule/schedule.ts";
 import { healthOf } from "../../status/health.ts";
 import type { ScheduleInfo, StatusReport } from "../../status/report.ts";
@@ -11,7 +11,7 @@ import type { Services } from "./services.ts";
 import { attentionTo } from "./views/attention.ts";
 import { toQueueView } from "./views/queue.ts";
 import { toCount } from "./views/run-summary.ts";
-import { scheduleConditions } from "./views/schedule-state.ts";
+import { scheduleConditions } from "./views/schedule.ts";
 import { iso, isoOrNull } from "./views/times.ts";
 import { toVersions } from "./views/versions.ts";
 

@@ -2,7 +2,7 @@ import type { Failure } from "../../run/failure.ts";
 import { readFailure } from "../../run/failure.ts";
 import type { AttemptInfo } from "../../run/info.ts";
 import { wrongState } from "../../run/run.ts";
-import { isFinished } from "../../run/states.ts";
+import { finishedStates, isFinished } from "../../run/states.ts";
 import { queryQuote, shellQuote } from "../../status/hints.ts";
 import type { StatusReport } from "../../status/report.ts";
 import type { RunRecord } from "../../store/records.ts";
@@ -10,7 +10,6 @@ import type { User } from "../server/route.ts";
 import { batchLinkOf } from "./batch-reader.ts";
 import type { AttemptView, Page, RunAction, RunDetail, RunLink } from "./contract.ts";
 import { hasRole } from "./define-route.ts";
-import { recentRuns } from "./recent-runs.ts";
 import type { Services } from "./services.ts";
 import { toErrorHead, toFailureView } from "./views/failure.ts";
 import { toJsonText } from "./views/json-text.ts";
@@ -18,6 +17,9 @@ import { toCount, toLink, toSummary } from "./views/run-summary.ts";
 import { iso, isoOrNull } from "./views/times.ts";
 
 const CHILDREN = 20;
+
+/** Finished runs that a page of a job, or of a run, links to at most. */
+const MOST_RECENT = 30;
 
 /** Ids behind a run among which its newer neighbour is looked for. */
 const NEWER_WITHIN = 200;
@@ -186,4 +188,10 @@ function commandOf(action: RunAction, { id, name }: RunRecord): string {
     case "delete":
       return `punctual delete ${id}`;
   }
+}
+
+/** Returns the last finished runs of a job, the newest first. Runs that wait would fill the list of a long queue. */
+export async function recentRuns({ reports }: Services, job: string, now: number): Promise<RunLink[]> {
+  const { runs } = await reports.storedRuns({ job, state: finishedStates, limit: MOST_RECENT });
+  return runs.map((run) => toLink(run, now));
 }

@@ -9,8 +9,7 @@ import type { ScheduleDetail, SchedulesResponse, ScheduleView } from "./contract
 import type { Services } from "./services.ts";
 import { forecastTicks } from "./tick-forecast.ts";
 import { toJsonText } from "./views/json-text.ts";
-import { toScheduleViews } from "./views/schedule.ts";
-import { scheduleConditions } from "./views/schedule-state.ts";
+import { scheduleConditions, toScheduleViews } from "./views/schedule.ts";
 import { iso } from "./views/times.ts";
 
 const UPCOMING = 10;

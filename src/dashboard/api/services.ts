@@ -2,15 +2,20 @@ import type { Definition } from "../../job/definition.ts";
 import type { Reports } from "../../operate/reports.ts";
 import type { Punctual } from "../../punctual.ts";
 import type { ScheduleInfo, StatusReport } from "../../status/report.ts";
+import type { Trend } from "../../status/trend.ts";
 import type { Inspection } from "../../store/maintenance.ts";
 import { type Clock, SECOND } from "../../time.ts";
 import type { ApiSettings } from "../server/route.ts";
 import { CachedValue } from "./cached-value.ts";
 import { SharedReads, STORE_TIMEOUT } from "./shared-reads.ts";
-import { TrendCache } from "./trend-cache.ts";
 import type { SummaryContext } from "./views/run-summary.ts";
+import { SPARK_POINTS } from "./views/trend.ts";
 
 const INSPECTED_EVERY: number = 15 * SECOND;
+
+/** Workers write their counts every ten seconds: trends of an hour are kept no longer. */
+const HOUR_KEPT: number = 10 * SECOND;
+const DAY_KEPT: number = 30 * SECOND;
 
 /** The parts that the routes of one dashboard share. */
 export class Services {
@@ -60,5 +65,22 @@ export class Services {
       redaction: this.settings.redaction,
       maxAttempts: (job) => maxima.get(job) ?? null,
     };
+  }
+}
+
+/** Trends of all jobs and all queues, by name, for tables. */
+class TrendCache {
+  /** The last hour, in the points of a small chart. */
+  readonly queues: CachedValue<Map<string, Trend>>;
+  readonly jobs: CachedValue<Map<string, Trend>>;
+  /** The last 24 hours, in one point. */
+  readonly days: CachedValue<Map<string, Trend>>;
+
+  constructor(clock: Clock, reports: Reports) {
+    this.queues = new CachedValue(clock, HOUR_KEPT, () =>
+      reports.trends({ by: "queue", points: SPARK_POINTS }),
+    );
+    this.jobs = new CachedValue(clock, HOUR_KEPT, () => reports.trends({ by: "job", points: SPARK_POINTS }));
+    this.days = new CachedValue(clock, DAY_KEPT, () => reports.trends({ by: "job", over: "24h" }));
   }
 }

@@ -7,11 +7,10 @@ import { secured } from "./headers.ts";
 import { type Place, placeOf } from "./mount.ts";
 import { type AnswerContext, OpenRequests } from "./open-requests.ts";
 import { type DashboardOptions, type DashboardSettings, toSettings } from "./options.ts";
-import { problemPage, renderPage, rootOf } from "./page.ts";
+import { problemPage, RELOAD_SCRIPT, renderPage, rootOf } from "./page.ts";
 import { PageFiles } from "./page-files.ts";
 import { METRICS_PATH, OPEN_PATHS, ProbePages } from "./probe-pages.ts";
 import { HttpProblem, problemResponse, titleOf, toProblem } from "./problem.ts";
-import { RELOAD_SCRIPT } from "./reload-script.ts";
 import {
   authenticate,
   checkContentType,

@@ -1,8 +1,10 @@
 import { isFromElsewhere } from "./connection.ts";
-import { hostOf, isAllowedHost } from "./hosts.ts";
 import type { DashboardSettings } from "./options.ts";
 import { HttpProblem } from "./problem.ts";
 import type { Role, User } from "./route.ts";
+
+/** Names of this machine, which no DNS entry of another domain can take. */
+const LOCAL_NAMES = ["localhost", "*.localhost", "127.0.0.1", "[::1]"];
 
 /** From the least to the most powerful. */
 const ROLES: readonly Role[] = ["viewer", "operator", "admin"];
@@ -139,4 +141,18 @@ export async function readJson(request: Request): Promise<unknown> {
       detail: `The body is not JSON: ${(error as Error).message}.`,
     });
   }
+}
+
+/** Returns host and port that a request was sent to, as in its `Host` header. */
+function hostOf(request: Request): string {
+  return (request.headers.get("host") ?? new URL(request.url).host).toLowerCase();
+}
+
+/** Whether the name of a host, which may have a port, is local or in the list. */
+function isAllowedHost(host: string, allowed: readonly string[]): boolean {
+  const name = host.replace(/:\d*$/, "").replace(/\.$/, "");
+  return [...LOCAL_NAMES, ...allowed].some((pattern) => {
+    if (pattern === "*" || pattern === name || pattern === host) return true;
+    return pattern.startsWith("*.") && name.endsWith(pattern.slice(1)) && name.length > pattern.length - 1;
+  });
 }

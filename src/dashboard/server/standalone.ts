@@ -1,8 +1,7 @@
 import type { AddressInfo } from "node:net";
 import { userInfo } from "node:os";
 import { formatValue, PunctualError } from "../../errors.ts";
-import { LOOPBACK } from "../../metrics/address.ts";
-import { listen, urlOf } from "../../metrics/listen.ts";
+import { LOOPBACK, listen, urlOf } from "../../metrics/listen.ts";
 import type { Punctual } from "../../punctual.ts";
 import { childIdentity } from "../../supervisor/child-identity.ts";
 import { type Clock, systemClock } from "../../time.ts";

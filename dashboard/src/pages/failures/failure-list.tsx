@@ -1,15 +1,15 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { FailureGroup } from "../../../../src/dashboard/api/contract.ts";
-import { request, toProblem } from "../../api/client.ts";
+import { request } from "../../api/client.ts";
 import { followBulk } from "../../bulk/bulk.ts";
 import { Sparkline } from "../../charts/sparkline.tsx";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { JobLink, Name } from "../../components/names.tsx";
-import { notify } from "../../components/notices.tsx";
 import { PauseDialog, PauseNote } from "../../components/pause-dialog.tsx";
+import { perform } from "../../components/perform.ts";
 import { Time } from "../../components/time.tsx";
 import { quoteForShell } from "../../query/command.ts";
 import { Link } from "../../router/link.tsx";
@@ -59,14 +59,7 @@ function Group({ group, refresh, marked }: { group: FailureGroup; refresh(): voi
     refresh();
   };
   const params = { fingerprint: group.fingerprint };
-  const unmute = async () => {
-    try {
-      notify((await request("POST /failures/:fingerprint/unmute", { params, body: {} })).message);
-    } catch (error) {
-      notify(toProblem(error).detail, "problem");
-    }
-    refresh();
-  };
+  const unmute = () => perform(request("POST /failures/:fingerprint/unmute", { params, body: {} }), refresh);
   const close = () => {
     asked.value = null;
   };

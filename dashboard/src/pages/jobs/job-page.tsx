@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { JobDetail, Span } from "../../../../src/dashboard/api/contract.ts";
-import { request, toProblem } from "../../api/client.ts";
+import { request } from "../../api/client.ts";
 import { COUNTS, useResource } from "../../api/resource.ts";
 import { Strip } from "../../charts/strip.tsx";
 import { Trend } from "../../charts/trend.tsx";
@@ -9,10 +9,10 @@ import { Button } from "../../components/button.tsx";
 import { Facts, Figures } from "../../components/facts.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { Name, QueueLink, runsPath } from "../../components/names.tsx";
-import { notify } from "../../components/notices.tsx";
 import { Page } from "../../components/page.tsx";
 import { Panel } from "../../components/panel.tsx";
 import { PauseDialog, PauseNote } from "../../components/pause-dialog.tsx";
+import { perform } from "../../components/perform.ts";
 import { Empty } from "../../components/problem.tsx";
 import { RatesPanel } from "../../components/rates-panel.tsx";
 import { Duration, Time } from "../../components/time.tsx";
@@ -74,14 +74,8 @@ function Actions({ job, refresh }: { job: JobDetail; refresh(): void }) {
     asked.value = null;
   };
   if (!may("operator")) return null;
-  const resume = async () => {
-    try {
-      notify((await request("POST /jobs/:name/resume", { params: { name: job.name }, body: {} })).message);
-    } catch (error) {
-      notify(toProblem(error).detail, "problem");
-    }
-    refresh();
-  };
+  const resume = () =>
+    perform(request("POST /jobs/:name/resume", { params: { name: job.name }, body: {} }), refresh);
   return (
     <>
       {job.pause ? (

@@ -1,9 +1,9 @@
 import { useSignal } from "@preact/signals";
 import type { QueueView } from "../../../../src/dashboard/api/contract.ts";
-import { request, toProblem } from "../../api/client.ts";
+import { request } from "../../api/client.ts";
 import { Button } from "../../components/button.tsx";
-import { notify } from "../../components/notices.tsx";
 import { PauseDialog } from "../../components/pause-dialog.tsx";
+import { perform } from "../../components/perform.ts";
 import { quoteForShell } from "../../query/command.ts";
 import { may } from "../../state/meta.ts";
 import { visibleText } from "../../text/visible.ts";
@@ -19,14 +19,7 @@ export function QueueActions({ queue, refresh, small = false }: QueueActionsProp
   const asked = useSignal(false);
   if (!may("operator")) return null;
   const { name } = queue;
-  const resume = async () => {
-    try {
-      notify((await request("POST /queues/:name/resume", { params: { name }, body: {} })).message);
-    } catch (error) {
-      notify(toProblem(error).detail, "problem");
-    }
-    refresh();
-  };
+  const resume = () => perform(request("POST /queues/:name/resume", { params: { name }, body: {} }), refresh);
   const look = small ? { small: true, kind: "plain" as const } : {};
   return (
     <>

@@ -1,10 +1,11 @@
 import { useSignal } from "@preact/signals";
 import type { RunAction, RunDetail } from "../../../../src/dashboard/api/contract.ts";
-import { request, toProblem } from "../../api/client.ts";
+import { request } from "../../api/client.ts";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { CommandLine } from "../../components/copy-button.tsx";
 import { notify } from "../../components/notices.tsx";
+import { perform } from "../../components/perform.ts";
 import { useKeys } from "../../keyboard/keys.ts";
 import { navigate } from "../../router/router.ts";
 import { may } from "../../state/meta.ts";
@@ -28,13 +29,10 @@ export function RunActions({ run, refresh }: { run: RunDetail; refresh(): void }
   const retry = () => {
     if (!can("retry") || busy.value) return false;
     busy.value = true;
-    request("POST /runs/:id/retry", { params, body: {} })
-      .then(({ message }) => notify(message))
-      .catch((error: unknown) => notify(toProblem(error).detail, "problem"))
-      .finally(() => {
-        busy.value = false;
-        refresh();
-      });
+    void perform(request("POST /runs/:id/retry", { params, body: {} }), () => {
+      busy.value = false;
+      refresh();
+    });
     return true;
   };
   useKeys({ r: retry, c: ask("cancel") });

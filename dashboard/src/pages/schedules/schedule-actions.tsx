@@ -1,11 +1,12 @@
 import { useSignal } from "@preact/signals";
 import type { ScheduleDetail, ScheduleView } from "../../../../src/dashboard/api/contract.ts";
-import { request, toProblem } from "../../api/client.ts";
+import { request } from "../../api/client.ts";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { Menu, MenuItem } from "../../components/menu.tsx";
 import { notify } from "../../components/notices.tsx";
 import { PauseDialog } from "../../components/pause-dialog.tsx";
+import { perform } from "../../components/perform.ts";
 import { pathTo } from "../../router/path.ts";
 import { navigate } from "../../router/router.ts";
 import { may } from "../../state/meta.ts";
@@ -77,13 +78,8 @@ export function ScheduleButtons({ schedule, refresh }: ScheduleActionProps) {
   );
 }
 
-async function resume(id: number, refresh: () => void): Promise<void> {
-  try {
-    notify((await request("POST /schedules/:id/resume", { params: { id }, body: {} })).message);
-  } catch (error) {
-    notify(toProblem(error).detail, "problem");
-  }
-  refresh();
+function resume(id: number, refresh: () => void): Promise<void> {
+  return perform(request("POST /schedules/:id/resume", { params: { id }, body: {} }), refresh);
 }
 
 function Dialogs({

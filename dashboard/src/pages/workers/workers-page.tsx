@@ -1,22 +1,24 @@
-import type { WorkerView } from "../../../../src/dashboard/api/contract.ts";
+import type { WorkerRequestView, WorkerView } from "../../../../src/dashboard/api/contract.ts";
 import { useResource } from "../../api/resource.ts";
 import { Gauge } from "../../charts/gauge.tsx";
 import { CommandLine } from "../../components/copy-button.tsx";
 import { Loaded } from "../../components/loaded.tsx";
 import { JobLink, Name, QueueLink, runsPath } from "../../components/names.tsx";
 import { Page } from "../../components/page.tsx";
+import { PauseNote } from "../../components/pause-dialog.tsx";
 import { Empty } from "../../components/problem.tsx";
 import { WorkerState } from "../../components/state-badge.tsx";
 import { useSteadyRows } from "../../components/steady-rows.ts";
 import { type Column, DataTable } from "../../components/table.tsx";
 import { Duration, Elapsed, Time } from "../../components/time.tsx";
+import { heartbeat } from "../../live/live.ts";
 import { Link } from "../../router/link.tsx";
 import { pathTo } from "../../router/path.ts";
-import { meta } from "../../state/meta.ts";
+import { may, meta } from "../../state/meta.ts";
 import { formatBytes } from "../../text/bytes.ts";
 import { plural } from "../../text/number.ts";
 import { term } from "../../text/query.ts";
-import { now } from "../../time/clock.ts";
+import { WorkerMenu } from "./worker-menu.tsx";
 
 /** A delay of the event loop that handlers notice. */
 const SLOW_LOOP = 200;
@@ -24,23 +26,25 @@ const RANK: Record<WorkerView["state"], number> = { silent: 0, live: 1, dispatch
 
 /** The processes that execute runs: alive or silent, and what each one does now. */
 export function WorkersPage() {
-  const resource = useResource("GET /workers", {});
+  const resource = useResource("GET /workers", {}, { also: heartbeat });
   return (
     <Page title="Workers">
       <Loaded resource={resource}>
-        {({ items }) => (items.length === 0 ? <NoWorkers /> : <WorkerList workers={items} />)}
+        {({ items }) =>
+          items.length === 0 ? <NoWorkers /> : <WorkerList workers={items} refresh={resource.refresh} />
+        }
       </Loaded>
     </Page>
   );
 }
 
-function WorkerList({ workers }: { workers: WorkerView[] }) {
+function WorkerList({ workers, refresh }: { workers: WorkerView[]; refresh(): void }) {
   const ranked = workers.toSorted(
     (a, b) => RANK[a.state] - RANK[b.state] || a.host.localeCompare(b.host) || a.pid - b.pid,
   );
   const rows = useSteadyRows(ranked, (worker) => worker.id, "");
   const columns: Column<WorkerView>[] = [
-    { key: "state", title: "State", card: "lead", cell: ({ state }) => <WorkerState state={state} /> },
+    { key: "state", title: "State", card: "lead", cell: (worker) => <WorkerState worker={worker} /> },
     {
       key: "worker",
       title: "Worker",
@@ -73,16 +77,7 @@ function WorkerList({ workers }: { workers: WorkerView[] }) {
     {
       key: "children",
       title: "Children",
-      cell: ({ children }) =>
-        children.length > 0 && (
-          <span
-            title={children
-              .map(({ number, pid, runs }) => `${number}: pid ${pid}, ${plural(runs, "run")}`)
-              .join("\n")}
-          >
-            {plural(children.length, "child", "children")}
-          </span>
-        ),
+      cell: ({ children }) => children.length > 0 && plural(children.length, "child", "children"),
     },
     {
       key: "heartbeat",
@@ -123,13 +118,23 @@ function WorkerList({ workers }: { workers: WorkerView[] }) {
       card: "hide",
       cell: ({ startedAt }) => <Time at={startedAt} />,
     },
+    {
+      key: "actions",
+      title: "Actions",
+      hideTitle: true,
+      align: "end",
+      card: "end",
+      cell: (worker) => <WorkerMenu worker={worker} refresh={refresh} />,
+    },
   ];
   return (
     <section class="panel" aria-label="Workers">
       <DataTable
         caption="Workers"
         columns={columns.filter(
-          ({ key }) => key !== "children" || rows.some(({ children }) => children.length > 0),
+          ({ key }) =>
+            (key !== "children" || rows.some(({ children }) => children.length > 0)) &&
+            (key !== "actions" || may("operator")),
         )}
         rows={rows}
         rowKey={(worker) => worker.id}
@@ -142,13 +147,7 @@ function WorkerList({ workers }: { workers: WorkerView[] }) {
 
 function Version({ version }: { version: string | null }) {
   if (version === null) return <span class="muted">—</span>;
-  const own = meta.value?.version;
-  const differs = own !== undefined && own !== version;
-  return (
-    <span class={differs ? "warm" : ""} title={differs ? `The dashboard has version ${own}` : undefined}>
-      {version}
-    </span>
-  );
+  return <span class={version === meta.value?.version ? "" : "warm"}>{version}</span>;
 }
 
 function Queues({ worker }: { worker: WorkerView }) {
@@ -176,9 +175,10 @@ function Queues({ worker }: { worker: WorkerView }) {
 /** What a worker executes now; of a silent one, what happens to it. */
 function Now({ worker }: { worker: WorkerView }) {
   const silent = worker.state === "silent";
-  if (!silent && worker.running.length === 0) return null;
+  if (!silent && worker.request === null && worker.running.length === 0) return null;
   return (
     <div class="stack-tight">
+      {worker.request && <Requested worker={worker} request={worker.request} />}
       {silent && <Silence worker={worker} />}
       {worker.running.length > 0 && (
         <ul class="running-now">
@@ -202,22 +202,21 @@ function Now({ worker }: { worker: WorkerView }) {
   );
 }
 
+/** What an operator has asked of a worker, and whether it has obeyed. */
+function Requested({ worker, request }: { worker: WorkerView; request: WorkerRequestView }) {
+  return (
+    <p class={request.obeyed ? "muted" : "warm"}>
+      <PauseNote pause={{ ...request, until: null }} word={`asked to ${request.action}`} />
+      {!request.obeyed && (worker.activity ? ". Not obeyed yet." : ". Its version ignores it.")}
+    </p>
+  );
+}
+
 function Silence({ worker }: { worker: WorkerView }) {
-  const runs = plural(worker.slots.used, "run");
-  if (worker.leasedUntil === null) {
-    return <p class="warm">It has sent no heartbeat, and holds no runs. Its row is deleted soon.</p>;
-  }
-  const over = Date.parse(worker.leasedUntil) <= now.value;
   return (
     <p class="warm">
-      {over ? (
-        `It has sent no heartbeat. The leases of its ${runs} have ended: a live worker takes them back.`
-      ) : (
-        <>
-          It has sent no heartbeat. Its {runs} will be taken back by a live worker{" "}
-          <Time at={worker.leasedUntil} />, when the lease ends.
-        </>
-      )}
+      No heartbeat: a live worker takes back its {plural(worker.slots.used, "run")} when the lease ends:{" "}
+      <Time at={worker.leasedUntil} />
     </p>
   );
 }
@@ -225,7 +224,7 @@ function Silence({ worker }: { worker: WorkerView }) {
 function NoWorkers() {
   return (
     <Empty icon="worker" title="No worker is running">
-      <p>Nothing that was dispatched starts until a worker does:</p>
+      <p>Runs wait until one starts:</p>
       <CommandLine command="punctual work" />
     </Empty>
   );

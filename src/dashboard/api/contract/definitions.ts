@@ -226,6 +226,10 @@ export interface WorkerView {
   host: string;
   pid: number;
   state: "live" | "silent" | "dispatcher";
+  /** A paused or stopping worker claims nothing. Null: its version does not obey requests, or it is no live worker. */
+  activity: "working" | "paused" | "stopping" | null;
+  /** The request of an operator; null: none. */
+  request: WorkerRequestView | null;
   version: string | null;
   /** Names, or null for all queues; `except` are left out. */
   queues: string[] | null;
@@ -241,6 +245,20 @@ export interface WorkerView {
   running: RunLink[];
   /** Silent workers: when their runs are taken back. */
   leasedUntil: string | null;
+}
+
+/** A request to a worker, which obeys at its next heartbeat. */
+export interface WorkerRequestView {
+  action: "pause" | "stop";
+  by: string | null;
+  reason: string | null;
+  since: string;
+  obeyed: boolean;
+}
+
+/** `POST /workers/:worker/pause` and `stop` */
+export interface WorkerActionRequest {
+  reason?: string;
 }
 
 /** One action of an operator. */

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { clockSkew } from "../../../time.ts";
 import { version } from "../../../version.ts";
@@ -6,6 +7,9 @@ import type { Meta } from "../contract.ts";
 import { readQuery } from "../request-values.ts";
 import type { Services } from "../services.ts";
 import { iso } from "../views/times.ts";
+
+/** Generated from the contract by `scripts/openapi.ts`. The path is the same from `src` and from `dist`. */
+const OPENAPI_FILE = new URL("../../../../docs/guide/openapi.json", import.meta.url);
 
 /** `GET /meta`: not shared between users, as it names the user. */
 export function metaRoute({ jobs, reports, settings, clock, reads, inspection }: Services): Route {
@@ -40,4 +44,14 @@ export function metaRoute({ jobs, reports, settings, clock, reads, inspection }:
     return { body, headers: { "cache-control": "no-store" } };
   };
   return { method: "GET", path: "/api/v1/meta", role: "viewer", handler };
+}
+
+/** `GET /openapi.json`: the description of this API. */
+export function openApiRoute(): Route {
+  return {
+    method: "GET",
+    path: "/api/v1/openapi.json",
+    role: "viewer",
+    handler: async () => ({ json: await readFile(OPENAPI_FILE, "utf8") }),
+  };
 }

@@ -1,12 +1,17 @@
 import type { SilentReport } from "../../../status/report.ts";
-import type { WorkerInfo } from "../../../status/workers.ts";
+import { obeys, type WorkerInfo } from "../../../status/workers.ts";
 import type { Route } from "../../server/route.ts";
 import type { WorkerView } from "../contract.ts";
-import { defineRead } from "../define-route.ts";
+import { defineAction, defineRead } from "../define-route.ts";
+import { text } from "../request-values.ts";
 import type { Services } from "../services.ts";
 import { iso } from "../views/times.ts";
 
-export function workersRoute(services: Services): Route {
+export function workersRoutes(services: Services): Route[] {
+  return [listRoute(services), ...workerActions(services)];
+}
+
+function listRoute(services: Services): Route {
   return defineRead(services, "GET /workers", {}, async () => {
     const [live, report] = await Promise.all([services.reports.workers(), services.status()]);
     const silent = report.silent.filter(({ id }) => !live.some((worker) => worker.id === id));
@@ -16,13 +21,55 @@ export function workersRoute(services: Services): Route {
   });
 }
 
+function workerActions(services: Services): Route[] {
+  const { jobs } = services;
+  const soon = "It obeys at its next heartbeat, within about 6 seconds.";
+  return [
+    defineAction(
+      services,
+      "POST /workers/:worker/pause",
+      { role: "operator", body: { reason: text } },
+      async ({ params: { worker: id = "" }, body: { reason }, user }) => {
+        const details = reason ? { reason } : {};
+        await jobs.pauseWorker(id, { by: user.name, ...details });
+        const message = `Worker ${id} is asked to pause: it claims nothing more. ${soon}`;
+        return { response: { message }, audit: { action: "worker.pause", target: id, details } };
+      },
+    ),
+    defineAction(
+      services,
+      "POST /workers/:worker/resume",
+      { role: "operator", body: {} },
+      async ({ params: { worker: id = "" } }) => {
+        await jobs.resumeWorker(id);
+        const message = `Worker ${id} is asked to resume. ${soon}`;
+        return { response: { message }, audit: { action: "worker.resume", target: id } };
+      },
+    ),
+    defineAction(
+      services,
+      "POST /workers/:worker/stop",
+      { role: "admin", body: { reason: text } },
+      async ({ params: { worker: id = "" }, body: { reason }, user }) => {
+        const details = reason ? { reason } : {};
+        await jobs.stopWorker(id, { by: user.name, ...details });
+        const message = `Worker ${id} is asked to stop: it finishes its runs, and its process ends. ${soon}`;
+        return { response: { message }, audit: { action: "worker.stop", target: id, details } };
+      },
+    ),
+  ];
+}
+
 function toLiveWorker(worker: WorkerInfo, now: Date): WorkerView {
-  const { id, host, pid, parallel, facts, queues, exceptQueues, schedules, startedAt, seenAt } = worker;
+  const { id, host, pid, parallel, facts, queues, exceptQueues, schedules, startedAt, seenAt, request } =
+    worker;
   return {
     id,
     host,
     pid,
     state: parallel > 0 ? "live" : "dispatcher",
+    activity: parallel > 0 ? (facts?.activity ?? null) : null,
+    request: request && { ...request, since: iso(request.since), obeyed: obeys(worker) },
     version: facts?.version ?? null,
     queues: queues === null ? null : [...queues],
     except: [...exceptQueues],
@@ -51,6 +98,8 @@ function toSilentWorker({ id, trace, runs, last, leasedUntil }: SilentReport): W
     host: trace?.host ?? "",
     pid: trace?.pid ?? 0,
     state: "silent",
+    activity: null,
+    request: null,
     version: null,
     queues: null,
     except: [],

@@ -3,8 +3,10 @@ import { queryQuote } from "../../../status/hints.ts";
 import { type StatusReport, undefinedTimes, waitingIn } from "../../../status/report.ts";
 import { silenceOf } from "../../../status/silence.ts";
 import { pauseNote, span } from "../../../status/why.ts";
+import { whyUndone } from "../../../status/workers.ts";
 import { serves } from "../../../store/queue-selection.ts";
 import { LATE_AFTER } from "../../../store/search.ts";
+import { isClaiming } from "../../../store/worker-records.ts";
 import { toSegment } from "../../segment.ts";
 import type { Attention } from "../contract.ts";
 import { iso, isoOrNull } from "./times.ts";
@@ -14,7 +16,13 @@ const MOST = 20;
 
 /** Returns the problems of a status, the worst first, each with the page that explains it. */
 export function attentionTo(report: StatusReport, redaction: Redaction): Attention[] {
-  const found = [...queues(report), ...workers(report), ...late(report), ...jobs(report, redaction)];
+  const found = [
+    ...queues(report),
+    ...workers(report),
+    ...pausedWorkers(report),
+    ...late(report),
+    ...jobs(report, redaction),
+  ];
   return found.slice(0, MOST);
 }
 
@@ -24,7 +32,7 @@ export function runsLink(query: string): string {
 }
 
 function* queues({ queues: all, workers: known, now }: StatusReport): Generator<Attention> {
-  const alive = known.filter(({ parallel }) => parallel > 0);
+  const claiming = known.filter(isClaiming);
   for (const queue of all) {
     const { name, paused, pause, pausedUntil, oldest } = queue;
     const link = `/queues/${toSegment(name)}`;
@@ -33,8 +41,12 @@ function* queues({ queues: all, workers: known, now }: StatusReport): Generator<
       const until = pausedUntil ? ` until ${iso(pausedUntil)}` : "";
       const text = `paused${until}${pauseNote(pause)}`;
       yield { kind: "paused", name, text, since: isoOrNull(pause?.since ?? null), link };
-    } else if (waited > LATE_AFTER && waitingIn(queue) > 0 && !alive.some((worker) => serves(worker, name))) {
-      const why = alive.length === 0 ? "no worker is alive" : "no live worker serves it";
+    } else if (
+      waited > LATE_AFTER &&
+      waitingIn(queue) > 0 &&
+      !claiming.some((worker) => serves(worker, name))
+    ) {
+      const why = whyUndone(known, (worker) => serves(worker, name), "no live worker serves it");
       yield {
         kind: "queue",
         name,
@@ -53,6 +65,20 @@ function* workers({ silent, workers: known, now }: StatusReport): Generator<Atte
     const name = trace ? `${trace.host}:${trace.pid}` : id;
     const text = silenceOf(worker, { now, others });
     yield { kind: "worker", name, text, since: isoOrNull(trace?.seenAt ?? null), link: "/workers" };
+  }
+}
+
+function* pausedWorkers({ workers: known }: StatusReport): Generator<Attention> {
+  for (const { host, pid, request, facts } of known) {
+    if (facts?.activity !== "paused") continue;
+    const since = isoOrNull(request?.since ?? null);
+    yield {
+      kind: "paused",
+      name: `${host}:${pid}`,
+      text: `worker paused${pauseNote(request)}`,
+      since,
+      link: "/workers",
+    };
   }
 }
 

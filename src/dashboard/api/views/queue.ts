@@ -2,6 +2,7 @@ import { rateText } from "../../../status/rates.ts";
 import type { QueueReport, StatusReport } from "../../../status/report.ts";
 import type { Trend } from "../../../status/trend.ts";
 import { serves } from "../../../store/queue-selection.ts";
+import { isClaiming } from "../../../store/worker-records.ts";
 import type { QueueView } from "../contract.ts";
 import { isoOrNull, toPauseView } from "./times.ts";
 import { NO_SPARK, toPace, toSpark } from "./trend.ts";
@@ -20,7 +21,7 @@ export function toQueueView(queue: QueueReport, report: StatusReport, trend: Tre
     due: { value: due, capped: due > 0 && queue.capped },
     running,
     oldest: isoOrNull(oldest),
-    workers: report.workers.filter((worker) => worker.parallel > 0 && serves(worker, name)).length,
+    workers: report.workers.filter((worker) => isClaiming(worker) && serves(worker, name)).length,
     spark: trend ? toSpark(trend) : NO_SPARK,
     perMinute: trend ? toPace(trend) : { completed: 0, failed: 0 },
   };

@@ -1,9 +1,11 @@
 import type { RecentTicks } from "../../../operate/reports.ts";
 import type { TickInfo } from "../../../run/info.ts";
-import { describeCron } from "../../../schedule/cron-words.ts";
-import type { ScheduleInfo, StatusReport } from "../../../status/report.ts";
+import { describeCron } from "../../../schedule/cron.ts";
+import { TICK_GRACE } from "../../../schedule/misfire.ts";
+import { type ScheduleInfo, type StatusReport, undefinedTimes } from "../../../status/report.ts";
+import { whyUndone } from "../../../status/workers.ts";
+import { isClaiming } from "../../../store/worker-records.ts";
 import type { ScheduleView, TickResult } from "../contract.ts";
-import { type ScheduleCondition, scheduleConditions } from "./schedule-state.ts";
 import { iso, isoOrNull, toPauseView } from "./times.ts";
 
 /** Returns the view of each schedule. */
@@ -62,8 +64,27 @@ function whyLate(
   if (condition === "undefined" && nextTick !== null && nextTick < report.now)
     return `No live worker defines the job "${job}".`;
   if (condition !== "late") return null;
-  const alive = report.workers.filter(({ parallel }) => parallel > 0);
-  if (alive.length === 0) return "No worker is alive.";
-  if (!alive.some(({ schedules }) => schedules)) return "No live worker ticks schedules.";
+  if (!report.workers.some((worker) => isClaiming(worker) && worker.schedules)) {
+    const cause = whyUndone(report.workers, ({ schedules }) => schedules, "no live worker ticks schedules");
+    return `${cause[0]!.toUpperCase()}${cause.slice(1)}.`;
+  }
   return "The workers that tick schedules are behind, or none of them defines the job yet.";
+}
+
+/** Condition of a schedule beside the results of its runs. */
+export type ScheduleCondition = "active" | "late" | "paused" | "ended" | "undefined";
+
+/** Returns a function that tells the condition of a schedule. A schedule whose job is paused is paused too. */
+export function scheduleConditions(
+  report: Pick<StatusReport, "jobs" | "now" | "workers">,
+): (schedule: ScheduleInfo) => ScheduleCondition {
+  const undefinedFor = undefinedTimes(report);
+  const jobs = new Map(report.jobs.map((job) => [job.name, job]));
+  return ({ job: name, paused, nextTick }) => {
+    const job = jobs.get(name);
+    if (nextTick === null) return "ended";
+    if (paused || job?.paused) return "paused";
+    if (job && undefinedFor(job) !== null) return "undefined";
+    return Number(nextTick) < Number(report.now) - TICK_GRACE ? "late" : "active";
+  };
 }
