@@ -20,7 +20,7 @@ export interface PunctualConfig {
   database?: DatabaseSource | undefined;
   /** Job files, by name or glob. Default: every script below `jobs/`. */
   jobs?: string | readonly string[] | undefined;
-  /** Options of queues, as `queue()` takes them: limits, fairness, patience. */
+  /** Options of queues, as `queue()` takes them: limits, rates, fairness, patience. */
   queues?: Record<string, QueueSettings> | undefined;
   /** How long finished runs are kept: one value for all states, or one for each. */
   retention?: Keep | KeepByState | undefined;

@@ -18,7 +18,7 @@ import { Registry } from "./job/registry.ts";
 import { type Settings, toSettings } from "./job/settings.ts";
 import { jobFileLoader } from "./job-file-loader.ts";
 import type { PunctualOptions } from "./options.ts";
-import { randomText, realRandom } from "./random.ts";
+import { randomId, randomText, realRandom } from "./random.ts";
 import type { BatchControl } from "./run/batch.ts";
 import { currentRun } from "./run/context.ts";
 import { JobCounts } from "./run/job-counts.ts";
@@ -48,7 +48,7 @@ import { alreadyWorking, WorkSessions } from "./worker/work-sessions.ts";
  * files that are loaded together share one engine.
  */
 export class Engine {
-  readonly id: string = randomText().slice(0, 12);
+  readonly id: string = randomId();
   readonly options: PunctualOptions;
   readonly logger: Logger;
   readonly clock: Clock;
@@ -57,6 +57,8 @@ export class Engine {
   readonly store: LazyStore;
   readonly registry: Registry;
   readonly queueLimits: Map<string, QueueLimit> = new Map<string, QueueLimit>();
+  /** Limits that jobs are under by name. */
+  readonly namedLimits: Map<string, QueueLimit> = new Map<string, QueueLimit>();
   readonly queueOrders: QueueOrders;
   readonly counts: JobCounts;
   readonly sessions: WorkSessions;
@@ -123,6 +125,7 @@ export class Engine {
       logger,
       registry,
       queueLimits: this.queueLimits,
+      namedLimits: this.namedLimits,
       queueOrders: this.queueOrders,
       counts,
       logbook,
@@ -152,6 +155,7 @@ export class Engine {
     const preparer = new Preparer({
       openStore,
       registry,
+      namedLimits: this.namedLimits,
       defaults,
       owner: this.id,
       maxPayload,
@@ -198,6 +202,8 @@ export class Engine {
     this.registry.take(other.registry);
     for (const [queue, limit] of other.queueLimits)
       if (!this.queueLimits.has(queue)) this.queueLimits.set(queue, limit);
+    for (const [name, limit] of other.namedLimits)
+      if (!this.namedLimits.has(name)) this.namedLimits.set(name, limit);
     this.queueOrders.take(other.queueOrders);
     this.events.adopt(other.events);
     this.sessions.definitionsChanged();

@@ -10,9 +10,9 @@ export type { AdHocDispatch } from "./job/adhoc.ts";
 export type { BatchDispatch } from "./job/batch-dispatch.ts";
 export type { Catalog, JobTypes } from "./job/catalog.ts";
 export type { Definition } from "./job/definition.ts";
-export type { Dispatchable, Draft, JobDraft } from "./job/dispatchable.ts";
-export type { DraftList } from "./job/draft-list.ts";
+export type { Dispatchable, Draft, DraftList, JobDraft } from "./job/dispatchable.ts";
 export type { ClassMethod, Handler, JobClass, Resolve } from "./job/handlers.ts";
+export type { LimitOptions, UnderOptions } from "./job/named-limits.ts";
 export type { QueueSettings } from "./job/queue-orders.ts";
 export type { JobRateOptions, RateOptions } from "./job/rates.ts";
 export type { RecurOptions } from "./job/recurrence.ts";
@@ -25,11 +25,10 @@ export type { AuditEntry, AuditOptions, AuditPage, OperatorAction } from "./oper
 export type { BatchActionOptions } from "./operate/batch-operations.ts";
 export type { BatchesOptions, BatchesPage } from "./operate/batch-reads.ts";
 export type { BulkOptions, BulkReport, BulkTarget, SkipReason } from "./operate/bulk.ts";
-export type { FailureGroup, FailureReport, FailuresOptions } from "./operate/failures.ts";
-export type { MuteOptions } from "./operate/mute.ts";
+export type { FailureGroup, FailureReport, FailuresOptions, MuteOptions } from "./operate/failures.ts";
 export type { PauseOptions, PauseQueueOptions } from "./operate/pause.ts";
 export type { PruneOptions } from "./operate/prune-options.ts";
-export type { RatesOptions } from "./operate/rate-search.ts";
+export type { RateChoice, RatesOptions } from "./operate/rate-search.ts";
 export type { Reading, ReadingOptions } from "./operate/reading.ts";
 export type {
   LogsOptions,
@@ -57,6 +56,7 @@ export type { FinishedState, Outcome, RunState } from "./run/states.ts";
 export { type Health, healthOf } from "./status/health.ts";
 export type { RateInfo } from "./status/rates.ts";
 export type {
+  JobErrorInfo,
   JobReport,
   MuteInfo,
   PauseInfo,
@@ -72,7 +72,7 @@ export type {
   TrendSpan,
   TrendsOptions,
 } from "./status/trend.ts";
-export type { WorkerInfo, WorkerRunInfo } from "./status/workers.ts";
+export type { WorkerInfo, WorkerReport, WorkerRequestInfo, WorkerRunInfo } from "./status/workers.ts";
 export type { Invariant, Violation } from "./store/invariants.ts";
 export type {
   Inspection,
@@ -82,7 +82,7 @@ export type {
   PruneReport,
 } from "./store/maintenance.ts";
 export type { RateKind } from "./store/reads.ts";
-export type { ValueField, WorkerFacts } from "./store/records.ts";
+export type { ValueField, WorkerActivity, WorkerFacts } from "./store/records.ts";
 export type { RunCount } from "./store/search.ts";
 export type { SuperviseOptions } from "./supervisor/options.ts";
 export type { ChildInfo } from "./supervisor/supervisor.ts";

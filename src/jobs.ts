@@ -26,6 +26,7 @@ import {
 import { Definition } from "./job/definition.ts";
 import { Dispatchable, Draft, type Home, JobDraft } from "./job/dispatchable.ts";
 import { type AwaitedResult, type Handler, nameOf, toHandler, warnIfMinified } from "./job/handlers.ts";
+import { checkNamedLimit, type LimitOptions } from "./job/named-limits.ts";
 import { checkQueueSettings, type QueueSettings } from "./job/queue-orders.ts";
 import { type RecurOptions, recurOptionsOf, toRecurrence } from "./job/recurrence.ts";
 import { type RerunOptions, rerunShape } from "./job/rerun.ts";
@@ -135,6 +136,19 @@ export abstract class Jobs<Known = any> extends BatchOperations {
     const { limit, order } = checkQueueSettings(options, queueOrders.fair.has(name));
     if (limit !== null) queueLimits.set(name, { limit: 0, rate: null, ...queueLimits.get(name), ...limit });
     if (order !== null) queueOrders.set(name, order);
+    sessions.definitionsChanged();
+    return this;
+  }
+
+  /**
+   * Defines a limit that jobs share: those that are `under()` its name, in all processes together. `concurrency`: most
+   * runs at once; `rate`: how many may start within a time, or how much their starts may cost. Null takes the limit away.
+   * It replaces what the name had before.
+   */
+  limit(name: string, options: LimitOptions | null): this {
+    checkName(name, "the name of a limit");
+    const { namedLimits, sessions } = this.engine;
+    namedLimits.set(name, checkNamedLimit(options));
     sessions.definitionsChanged();
     return this;
   }

@@ -5,7 +5,7 @@ import type { Run } from "../run/run.ts";
 import { type Duration, type Instant, isWallTime, toInstant, toMilliseconds, toOffset } from "../time.ts";
 import { checkName, checkQueue } from "../validate/names.ts";
 import { checkInteger, checkKeys, checkTimeout, type OptionNames } from "../validate/options.ts";
-import { SentChain } from "./chain.ts";
+import { CallChain } from "./call-chain.ts";
 
 /** Settings of one run, as a dispatch gives them; settings that are absent come from the job. */
 export interface RunShape {
@@ -221,7 +221,7 @@ export class Dispatch<Args = unknown, Result = unknown>
   readonly shape: RunShape;
   readonly parentId: number | null;
   readonly #sender: DispatchSender;
-  readonly #chain: SentChain<Run<never>>;
+  readonly #chain: CallChain<Run<never>>;
 
   constructor(target: object, shape: RunShape, parentId: number | null, sender: DispatchSender) {
     super();
@@ -229,7 +229,7 @@ export class Dispatch<Args = unknown, Result = unknown>
     this.shape = this.#captured(shape, sender.maxPayload);
     this.parentId = parentId;
     this.#sender = sender;
-    this.#chain = new SentChain((error) => sender.unawaited(error));
+    this.#chain = new CallChain((error) => sender.unawaited(error));
     sender.sendAfterTurn(this as unknown as Dispatch<never>);
   }
 

@@ -80,6 +80,9 @@ export interface Events {
   };
   /** The worker's loop has completed a turn. A healthy worker emits it at least twice a minute. */
   "worker.turned": { worker: string };
+  /** An operator has paused the worker: it claims nothing until it is resumed. */
+  "worker.paused": { worker: string; by: string | null; reason: string | null };
+  "worker.resumed": { worker: string };
   "worker.stopping": { worker: string; running: number };
   /** `unwritten`: ids of runs whose outcome could not be written, because the database did not answer in time. */
   "worker.stopped": { worker: string; ran: number; unwritten: number[] };

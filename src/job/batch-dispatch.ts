@@ -1,4 +1,4 @@
-import { SentChain } from "../dispatch/chain.ts";
+import { CallChain } from "../dispatch/call-chain.ts";
 import { formatValue, PunctualError } from "../errors.ts";
 import type { Batch, BatchAddition } from "../run/batch.ts";
 import type { BatchMoment } from "../store/batches.ts";
@@ -35,7 +35,7 @@ export interface BatchHome {
 export class BatchDispatch implements PromiseLike<Batch> {
   readonly #home: BatchHome;
   readonly #batch: GatheredBatch;
-  readonly #chain: SentChain<Batch>;
+  readonly #chain: CallChain<Batch>;
 
   constructor(name: string, home: BatchHome) {
     this.#home = home;
@@ -46,7 +46,7 @@ export class BatchDispatch implements PromiseLike<Batch> {
       members: home.newMembers(),
       callbacks: home.newCallbacks(),
     };
-    this.#chain = new SentChain((error) => home.unawaited(error));
+    this.#chain = new CallChain((error) => home.unawaited(error));
     // A nextTick callback set in a microtask runs after all microtasks of this turn: by then the chain is complete.
     queueMicrotask(() => process.nextTick(() => this.#send(undefined)));
   }

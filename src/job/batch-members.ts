@@ -4,8 +4,7 @@ import type { BatchAddition } from "../run/batch.ts";
 import { EncodedArgs } from "../run/payload.ts";
 import type { BatchCallback, BatchMoment } from "../store/batches.ts";
 import type { NewRun } from "../store/store.ts";
-import { Dispatchable, JobDraft } from "./dispatchable.ts";
-import { DraftList } from "./draft-list.ts";
+import { Dispatchable, DraftList, JobDraft } from "./dispatchable.ts";
 import type { Preparer } from "./prepare.ts";
 
 export interface BatchMemberParts {
@@ -33,7 +32,7 @@ export class BatchMembers {
       return;
     }
     if (!(addition instanceof DraftList)) {
-      this.#sources.push(captured(addition as BatchAddition, "add()", this.#parts));
+      this.#sources.push(capture(addition as BatchAddition, "add()", this.#parts));
       return;
     }
     const { preparer, parentId } = this.#parts;
@@ -41,24 +40,25 @@ export class BatchMembers {
     this.#sources.push(preparer.many(job, all, shape, { parentId, method: "many()" }));
   }
 
-  /** Yields the rows. Those that need no further input are all validated before the first one is yielded. */
+  /** Yields the rows. Members that need no further input are all validated before the first row is yielded. */
   async *rows(within: boolean): AsyncGenerator<NewRun> {
-    const first = this.#sources.map((source) => {
-      if (typeof source === "function") return source(within);
-      return { rest: source, next: source[Symbol.asyncIterator]().next() };
-    });
-    // A list yields its first row once all of its rows are valid.
-    const begun = await Promise.all(
-      first.map(async (one) => ("rest" in one ? { rest: one.rest, row: await one.next } : await one)),
-    );
-    for (const one of begun) {
-      if (!("rest" in one)) yield one;
-      else if (!one.row.done) {
-        yield one.row.value;
-        yield* one.rest;
-      }
+    const begun = await Promise.all(this.#sources.map((source) => begin(source, within)));
+    for (const { first, rest } of begun) {
+      if (first === null) continue;
+      yield first;
+      yield* rest;
     }
   }
+}
+
+/** Prepares the first row of a source; null: it has none. A list yields its first row once all of its rows are valid. */
+async function begin(
+  source: Preparation | AsyncIterable<NewRun>,
+  within: boolean,
+): Promise<{ first: NewRun | null; rest: AsyncIterable<NewRun> | [] }> {
+  if (typeof source === "function") return { first: await source(within), rest: [] };
+  const { done, value } = await source[Symbol.asyncIterator]().next();
+  return { first: done ? null : value, rest: source };
 }
 
 /** The callbacks of a batch. */
@@ -72,7 +72,7 @@ export class CallbackDrafts {
 
   add(on: BatchMoment, callback: BatchAddition): void {
     const method = { success: "onSuccess()", failure: "onFailure()", finish: "onFinish()" }[on];
-    const prepare = captured(callback, method, this.#parts, (shape) => {
+    const prepare = capture(callback, method, this.#parts, (shape) => {
       if (shape.unique === undefined) return;
       throw new PunctualError(
         "INVALID_OPTION",
@@ -82,13 +82,14 @@ export class CallbackDrafts {
     this.#callbacks.push({ on, prepare });
   }
 
-  prepared(within: boolean): Promise<BatchCallback[]> {
+  /** Returns the rows of the callbacks. */
+  prepare(within: boolean): Promise<BatchCallback[]> {
     return Promise.all(this.#callbacks.map(async ({ on, prepare }) => ({ on, run: await prepare(within) })));
   }
 }
 
-/** Captures a job or a draft as it is now. */
-function captured(
+/** Captures a job or a draft as it is now. `method` is the call that an error names. */
+function capture(
   addition: BatchAddition,
   method: string,
   { preparer, maxPayload, parentId }: BatchMemberParts,

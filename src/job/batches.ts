@@ -11,7 +11,7 @@ export interface BatchesParts {
   maxPayload: number;
   /** Returns the run whose handler calls; null: none. Throws if the instance was stopped. */
   parentId(): number | null;
-  /** Sees to it that the instance stops only after this. */
+  /** Lets the instance wait for this before it stops. */
   track(sending: Promise<void>): void;
   unawaited(error: unknown): void;
 }
@@ -49,7 +49,7 @@ export class Batches implements BatchHome {
     const within = tx !== undefined;
     const plan = {
       ...batch,
-      callbacks: () => (callbacks as CallbackDrafts).prepared(within),
+      callbacks: () => (callbacks as CallbackDrafts).prepare(within),
       members: members.rows(within),
     };
     const creating = this.#parts.sender.create(plan, tx);

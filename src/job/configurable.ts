@@ -3,6 +3,7 @@ import { type RetriesArguments, toPolicy } from "../run/retries.ts";
 import type { Duration } from "../time.ts";
 import { checkQueue } from "../validate/names.ts";
 import { checkFunction, checkHookTimeout, checkInteger, checkKeys } from "../validate/options.ts";
+import { toUnder, type UnderOptions } from "./named-limits.ts";
 import { checkSameKey, type JobRateOptions, toRates } from "./rates.ts";
 import {
   checkConcurrency,
@@ -68,6 +69,14 @@ export abstract class Configurable<Args, Handled = Args> {
    */
   rate(limit: number | null, per: Duration, options: JobRateOptions<Args> = {}): this {
     return change(this, toRates(limit, per, options, this.settings));
+  }
+
+  /**
+   * Puts the runs of this job under a limit that any jobs share, by the name that `limit()` of the instance gives it;
+   * null: under none. `cost` returns how much of the limit's rate the start of a run uses up.
+   */
+  under(limit: string | null, options: UnderOptions<Args> = {}): this {
+    return change(this, toUnder(limit, options, this.settings));
   }
 
   /**

@@ -149,7 +149,7 @@ export class Definition<
 
   /** Returns the lane of a run that a tick creates. */
   tickLane(_slot: string, { args }: ScheduleParts): string {
-    return laneFor(this.name, this.settings, args === null ? {} : JSON.parse(args));
+    return laneFor(this.name, this.settings, () => (args === null ? {} : JSON.parse(args)));
   }
 
   toCron(): string | null {

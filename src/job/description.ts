@@ -36,6 +36,7 @@ export interface Description {
   methods: { names: string[]; settings: number };
   queues: [name: string, limit: QueueLimit][];
   orders: DescribedOrder[];
+  limits: [name: string, limit: QueueLimit][];
 }
 
 /** The jobs and queues that a process defines. */
@@ -43,10 +44,11 @@ interface OwnDefinitions {
   registry: Registry;
   queueLimits: ReadonlyMap<string, QueueLimit>;
   queueOrders: QueueOrders;
+  namedLimits: ReadonlyMap<string, QueueLimit>;
 }
 
 export function describeJobs(
-  { registry, queueLimits, queueOrders }: OwnDefinitions,
+  { registry, queueLimits, queueOrders, namedLimits }: OwnDefinitions,
   defaults: Settings,
 ): Description {
   const settings: Numbers[] = [];
@@ -71,7 +73,8 @@ export function describeJobs(
     })),
   }));
   const methods = { names: registry.methods(), settings: indexOf(numbersOf(defaults)) };
-  return { settings, jobs, methods, queues: [...queueLimits], orders: queueOrders.describe() };
+  const limits = [...namedLimits];
+  return { settings, jobs, methods, queues: [...queueLimits], orders: queueOrders.describe(), limits };
 }
 
 function numbersOf(settings: Settings): Numbers {
@@ -155,5 +158,5 @@ export function toMethod(
 }
 
 function toSettings(numbers: Numbers, defaults: Settings): Settings {
-  return { ...defaults, ...numbers, keyOf: null };
+  return { ...defaults, ...numbers, keyOf: null, costOf: null };
 }

@@ -10,7 +10,6 @@ import type { Run } from "../run/run.ts";
 import type { Duration, Instant } from "../time.ts";
 import type { DispatchArguments } from "./arguments.ts";
 import type { ArgsFor, ClassTarget, JobsIn, JobTypes, ResultFor } from "./catalog.ts";
-import { DraftList } from "./draft-list.ts";
 
 /** The instance of a job, as the job needs it. */
 export interface Home {
@@ -199,3 +198,23 @@ export class JobDraft<
 }
 
 brand(JobDraft, "JobDraft");
+
+/** Drafts of one job that differ in their arguments, for a batch. `many()` returns it. */
+export class DraftList {
+  readonly job: Dispatchable<never>;
+  readonly shape: RunShape;
+  readonly all: Iterable<unknown> | AsyncIterable<unknown>;
+
+  constructor(job: Dispatchable<never>, shape: RunShape, all: Iterable<unknown> | AsyncIterable<unknown>) {
+    this.job = job;
+    this.shape = shape;
+    this.all = all;
+  }
+
+  /** The name of the job. */
+  get name(): string {
+    return this.job.name;
+  }
+}
+
+brand(DraftList, "DraftList");

@@ -18,45 +18,37 @@ export type AwaitedResult<Fn> = Fn extends (...args: never[]) => infer Result ? 
 
 type Parameter<Fn> = Fn extends (args: infer Args, ...rest: never[]) => unknown ? Args : unknown;
 
-/** The arguments of a class's handler. */
-export type ArgsOf<Class> = Class extends { handle: infer Fn }
-  ? Parameter<Fn>
+/** The type of a class's handler, static or not. */
+type HandleOf<Class> = Class extends { handle: infer Fn }
+  ? Fn
   : Class extends abstract new (
         ...args: never[]
       ) => { handle: infer Fn }
-    ? Parameter<Fn>
+    ? Fn
     : unknown;
 
-/** The arguments of a method of a class. */
-export type ArgsOfMethod<Class, Method> = Method extends keyof Class
-  ? Parameter<Class[Method]>
+/** The type of a method of a class, static or not. */
+type MethodOf<Class, Method> = Method extends keyof Class
+  ? Class[Method]
   : Class extends abstract new (
         ...args: never[]
       ) => infer Instance
     ? Method extends keyof Instance
-      ? Parameter<Instance[Method]>
+      ? Instance[Method]
       : unknown
     : unknown;
+
+/** The arguments of a class's handler. */
+export type ArgsOf<Class> = Parameter<HandleOf<Class>>;
 
 /** The result of a class's handler. */
-export type ResultOf<Class> = Class extends { handle: infer Fn }
-  ? AwaitedResult<Fn>
-  : Class extends abstract new (
-        ...args: never[]
-      ) => { handle: infer Fn }
-    ? AwaitedResult<Fn>
-    : unknown;
+export type ResultOf<Class> = AwaitedResult<HandleOf<Class>>;
+
+/** The arguments of a method of a class. */
+export type ArgsOfMethod<Class, Method> = Parameter<MethodOf<Class, Method>>;
 
 /** The result of a method of a class. */
-export type ResultOfMethod<Class, Method> = Method extends keyof Class
-  ? AwaitedResult<Class[Method]>
-  : Class extends abstract new (
-        ...args: never[]
-      ) => infer Instance
-    ? Method extends keyof Instance
-      ? AwaitedResult<Instance[Method]>
-      : unknown
-    : unknown;
+export type ResultOfMethod<Class, Method> = AwaitedResult<MethodOf<Class, Method>>;
 
 /** Creates an instance of a job class, e.g. from a dependency injection container. May return a promise. */
 export type Resolve = (jobClass: JobClass) => unknown;

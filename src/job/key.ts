@@ -3,9 +3,12 @@ import { laneOf } from "../run/lanes.ts";
 import { checkName } from "../validate/names.ts";
 import type { Settings } from "./settings.ts";
 
-/** Returns the lane of a run with these arguments. Without a function for the key, the key stays uncomputed. */
-export function laneFor(job: string, settings: Settings, args: unknown): string {
-  return settings.keyOf ? computedLane(job, settings, args) : job;
+/**
+ * Returns the lane of a run. Without a function for the key, the key stays uncomputed, and `decodeArgs` is not called:
+ * most dispatches need no copy of their arguments.
+ */
+export function laneFor(job: string, settings: Settings, decodeArgs: () => unknown): string {
+  return settings.keyOf ? computedLane(job, settings, decodeArgs()) : job;
 }
 
 /** Returns the lane of a run with these arguments in the process that defines the job: no function means no key. */

@@ -8,6 +8,8 @@ import type { AdHoc } from "./adhoc.ts";
 import { Definition } from "./definition.ts";
 import { Dispatchable } from "./dispatchable.ts";
 import { laneFor } from "./key.ts";
+import { costFor } from "./named-limits.ts";
+import type { QueueLimit } from "./queue-orders.ts";
 import type { Registry } from "./registry.ts";
 import { validate } from "./schema.ts";
 import type { Settings } from "./settings.ts";
@@ -19,6 +21,8 @@ export interface PrepareParts {
   /** Opens the database on first use. */
   openStore(): Promise<Store>;
   registry: Registry;
+  /** Limits that this process has defined, by name. */
+  namedLimits: ReadonlyMap<string, QueueLimit>;
   defaults: Settings;
   owner: string;
   maxPayload: number;
@@ -100,8 +104,10 @@ export class Preparer {
     const { schema, name } = definition;
     const args = shape.args === undefined ? own : this.#encode(shape.args);
     if (schema) await validate(schema as Parameters<typeof validate>[0], args.value, name);
-    const lane = shape.key === undefined ? laneFor(name, settings, args.value) : name;
+    const lane = shape.key === undefined ? laneFor(name, settings, () => args.value) : name;
     const run = this.#toRun({ name, ...jobOf(settings) }, shape, args, lane);
+    const cost = costFor(name, settings, args.value, this.#parts.namedLimits);
+    if (cost !== null) run.cost = cost;
     if (run.runAt !== null && shape.wall && timezone) run.runAt = instantOf(zoneOf(timezone), run.runAt);
     return run;
   }

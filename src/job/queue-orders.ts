@@ -2,7 +2,7 @@ import { formatValue, PunctualError } from "../errors.ts";
 import { type LaneWeight, Rotation } from "../run/rotation.ts";
 import type { QueueOrder } from "../store/definitions.ts";
 import type { Rate } from "../store/rate.ts";
-import { type Duration, toMilliseconds } from "../time.ts";
+import { type Duration, MINUTE, toMilliseconds } from "../time.ts";
 import { checkKeys, type OptionNames } from "../validate/options.ts";
 import { checkRate, type RateOptions } from "./rates.ts";
 import { checkConcurrency } from "./settings.ts";
@@ -20,7 +20,7 @@ export interface OrderOptions {
    */
   weight?: Readonly<Record<string, number>> | LaneWeight | undefined;
   /**
-   * Longest that a run should wait behind more important runs of the queue; at least 1 s. About once a minute a worker
+   * Longest that a run should wait behind more important runs of the queue; at least 1 min. About once a minute a worker
    * raises the priority of runs that have waited longer. Default: null, no limit.
    */
   patience?: Duration | null | undefined;
@@ -50,7 +50,8 @@ export interface QueueLimit {
 
 const MOST_WEIGHT = 1000;
 
-const LEAST_PATIENCE = 1000;
+/** Workers look once a minute for runs that have waited too long: a shorter patience could not be kept. */
+const LEAST_PATIENCE = MINUTE;
 
 /** The order of a queue as another process has to know it: a function cannot be described. */
 export interface DescribedOrder extends QueueOrder {
@@ -226,7 +227,7 @@ function toPatience(patience: Duration | null): number | null {
   const ms = toMilliseconds(patience, "patience of queue()");
   if (ms >= LEAST_PATIENCE) return ms;
   throw refusal(
-    `Expected patience of queue() to be at least 1 s, or null for none, got ${formatValue(patience)}.`,
+    `Expected patience of queue() to be at least 1 min, or null for none, got ${formatValue(patience)}.`,
   );
 }
 

@@ -71,7 +71,11 @@ export function toRates<Args>(
   const ofKey = typeof perKey === "object" ? perKey : { limit: perKey as number };
   if (perKey !== undefined) checkKeys(ofKey, { limit: true, burst: true }, "perKey of rate()");
   const key = perKey === undefined ? null : checkRate({ ...ofKey, per }, "perKey of rate()");
-  return { rates: { job, key }, keyOf: by === undefined ? settings.keyOf : checkKeyFunction(by, settings) };
+  const under = settings.rates?.under;
+  return {
+    rates: { job, key, ...(under && { under }) },
+    keyOf: by === undefined ? settings.keyOf : checkKeyFunction(by, settings),
+  };
 }
 
 /** Throws INVALID_OPTION unless `by` of `rate()` and `concurrency()` are the same function. */

@@ -33,6 +33,8 @@ export interface Settings {
   /** Starts within a time; null: no limit. */
   readonly rates: JobRates | null;
   readonly keyOf: ((args: never) => string | number | bigint | null | undefined) | null;
+  /** The cost of a start under the job's named limit; null: 1. */
+  readonly costOf: ((args: never) => number) | null;
   readonly retries: RetryPolicy;
   /** Null: none. */
   readonly timeout: number | null;
@@ -73,6 +75,7 @@ const builtIn: Settings = {
   perKey: 0,
   rates: null,
   keyOf: null,
+  costOf: null,
   retries: { max: 1, base: 1, cap: 60, jitter: "full" },
   timeout: null,
   hookTimeout: 30_000,

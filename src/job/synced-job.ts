@@ -37,6 +37,10 @@ export class SyncedJob implements TickableJob {
     return this.#definition.formerNames;
   }
 
+  get under(): string | null {
+    return this.#definition.settings.rates?.under?.limit ?? null;
+  }
+
   details(): JobDetails {
     const { settings } = this.#definition;
     return {

@@ -74,7 +74,10 @@ export function statusGauges(status: StatusReport, schedules: ScheduleInfo[], ca
 /** Returns the gauges of rates. Rates by key have no series of their own: there may be very many keys. */
 export function rateGauges(rates: RateInfo[], now: Date, cap: number): Family[] {
   const listed = rates.filter(({ key }) => key === null).slice(0, cap);
-  const labels = ({ job, queue }: RateInfo) => (job === null ? { queue: queue! } : { job });
+  const labels = ({ job, queue, name }: RateInfo): Record<string, string> => {
+    if (name !== undefined) return { limit: name };
+    return job === null ? { queue: queue! } : { job };
+  };
   const samples = (value: (rate: RateInfo) => number) =>
     listed.map((rate) => ({ labels: labels(rate), value: value(rate) }));
   if (listed.length === 0) return [];

@@ -1,9 +1,9 @@
-import { formatValue, PunctualError } from "../errors.ts";
 import { type BatchAddition, type BatchControl, type BatchStatus, batchRefused } from "../run/batch.ts";
-import { type Duration, sleep, toMilliseconds } from "../time.ts";
+import type { Duration } from "../time.ts";
 import { checkKeys } from "../validate/options.ts";
 import { checkBatchId } from "./batch-reads.ts";
 import { Operations } from "./operations.ts";
+import { waitUntil } from "./wait.ts";
 
 /** Interval between two reads of a batch that other processes may finish. */
 const READ_EVERY = 100;
@@ -22,16 +22,22 @@ const ACTION_OPTIONS = { progress: true, signal: true } as const;
 export abstract class BatchOperations extends Operations implements BatchControl {
   abstract addToBatch(id: number, additions: BatchAddition[]): Promise<number>;
 
+  /** Returns a batch with its counts of this moment. Throws BATCH_NOT_FOUND. */
   async batchStatus(id: number): Promise<BatchStatus> {
     const status = await this.findBatch(id);
     if (!status) throw batchRefused("read", id, null);
     return status;
   }
 
-  /** Ends the adding of members to a batch: it finishes when all of them have ended. */
-  async sealBatch(id: number): Promise<void> {
+  /**
+   * Ends the adding of members to a batch: it finishes when all of them have ended. Returns false if it was sealed
+   * before.
+   */
+  async sealBatch(id: number): Promise<boolean> {
     const { batches } = await this.openStore();
-    if (!(await batches.seal(checkBatchId(id)))) throw batchRefused("seal", id, null);
+    const wasOpen = await batches.seal(checkBatchId(id));
+    if (wasOpen === null) throw batchRefused("seal", id, null);
+    return wasOpen;
   }
 
   /**
@@ -59,33 +65,26 @@ export abstract class BatchOperations extends Operations implements BatchControl
     return retried;
   }
 
-  /** Returns the counts of a batch once all members have ended; rejects if that is not within the timeout. */
+  /**
+   * Returns the counts of a batch once all members have ended; rejects if that is not within the timeout. An outage of
+   * the database does not end it.
+   */
   async waitForBatch(id: number, options: { timeout?: Duration | undefined } = {}): Promise<BatchStatus> {
     checkKeys(options, { timeout: true }, "wait()");
-    const { timeout } = options;
     const { clock, events } = this;
-    const deadline =
-      timeout === undefined ? null : clock.monotonic() + toMilliseconds(timeout, "wait timeout");
-    for (;;) {
-      // Listen before reading, so that a batch that finishes in between also ends the sleep.
-      const finished = new AbortController();
-      const stopListening = events.on("batch.finished", (event) => {
-        if (event.id === id) finished.abort();
-      });
-      try {
-        const status = await this.batchStatus(id);
-        if (status.finishedAt !== null) return status;
-        const left = deadline === null ? READ_EVERY : deadline - clock.monotonic();
-        if (left <= 0) {
-          throw new PunctualError(
-            "WAIT_TIMED_OUT",
-            `Batch ${id} has not finished within ${formatValue(timeout)}${typeof timeout === "number" ? " s" : ""}: ${status.unfinished} of ${status.total} members have not ended${status.sealedAt === null ? ", and it is not sealed" : ""}.`,
-          );
-        }
-        await sleep(clock, Math.min(READ_EVERY, left), finished.signal);
-      } finally {
-        stopListening();
-      }
-    }
+    return waitUntil<BatchStatus, BatchStatus>({
+      clock,
+      timeout: options.timeout,
+      readEvery: READ_EVERY,
+      what: `Batch ${id}`,
+      read: () => this.batchStatus(id),
+      resultOf: (status) => (status.finishedAt === null ? null : { result: status }),
+      listen: (callback) =>
+        events.on("batch.finished", (event) => {
+          if (event.id === id) callback();
+        }),
+      state: ({ unfinished, total, sealedAt }) =>
+        `: ${unfinished} of ${total} members have not ended${sealedAt === null ? ", and it is not sealed" : ""}.`,
+    });
   }
 }

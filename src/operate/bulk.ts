@@ -67,6 +67,7 @@ export interface FoundRun extends RunRecord {
 /** Acts on one run. `seen` is null if the caller named the run. */
 export type RunVisitor = (id: number, seen: FoundRun | null) => Promise<RunEffect>;
 
+/** Runs that one search returns. */
 const PAGE = 500;
 /** Runs that are processed concurrently, each in a transaction of its own. */
 const CONCURRENT = 8;
@@ -74,8 +75,8 @@ const CONCURRENT = 8;
 export const MOST_COUNTED = 10_000;
 
 /**
- * Throws INVALID_OPTION for conditions that leave out none of the runs that an action is for: nobody means to delete all
- * runs by a query. `what` names the caller.
+ * Throws INVALID_OPTION for conditions that leave out none of the runs that an action is for: a query that deletes all
+ * runs is a mistake. `what` names the caller.
  */
 export function checkSelects(
   where: readonly RunCondition[],
@@ -113,8 +114,8 @@ export async function forEachRun(
       ? Number.POSITIVE_INFINITY
       : checkInteger(options.limit, `${method} limit`, 1);
   const { pages, count, bounded } = isIds(target)
-    ? named(target, limit)
-    : await matching(store, { action, query: target, limit });
+    ? runsByIds(target, limit)
+    : await runsByQuery(store, { action, query: target, limit });
   const report: BulkReport = { done: 0, requested: 0, skipped: {}, bounded };
   const total = progress ? Math.min(limit, await count()) : 0;
   let processed = 0;
@@ -151,13 +152,13 @@ function isIds(target: BulkTarget): target is readonly number[] {
   return Array.isArray(target);
 }
 
-/** Runs by their ids. They are not searched: a search can miss a run that is retried at the same time. */
-function named(ids: readonly number[], limit: number): TargetRuns {
+/** Returns runs by their ids, without a search: a search can miss a run that is retried at the same time. */
+function runsByIds(ids: readonly number[], limit: number): TargetRuns {
   const runs = [...new Set(ids.map((id) => checkId(id)))].slice(0, limit).map((id) => ({ id, seen: null }));
   return { pages: () => [runs], count: async () => runs.length, bounded: false };
 }
 
-async function matching(
+async function runsByQuery(
   store: Store,
   { action, query, limit }: { action: BulkAction; query: RunsQuery | string; limit: number },
 ): Promise<TargetRuns> {

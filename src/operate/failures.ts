@@ -1,10 +1,13 @@
+import { formatValue, PunctualError } from "../errors.ts";
 import { type Failure, readFailure } from "../run/failure.ts";
 import { type MuteInfo, toMuteInfo } from "../status/report.ts";
 import type { StoreReads } from "../store/reads.ts";
-import type { FailureCount } from "../store/records.ts";
+import type { FailureCount, NewMute } from "../store/records.ts";
 import { type Duration, HOUR, toMilliseconds } from "../time.ts";
 import { checkName } from "../validate/names.ts";
 import { checkInteger, checkKeys } from "../validate/options.ts";
+import { type PauseOptions, toPauseNote, toSpan } from "./pause.ts";
+import type { Reports } from "./reports.ts";
 
 /** Options of `failures()`. */
 export interface FailuresOptions {
@@ -91,4 +94,44 @@ function toGroup(counts: FailureCount[], now: number): FailureGroup {
     hours,
     mute: null,
   };
+}
+
+/** Options of `mute()`. */
+export interface MuteOptions extends PauseOptions {
+  /** The mute ends by itself after this duration. Default: it lasts until `unmute()`. */
+  for?: Duration | undefined;
+}
+
+/** Returns the fingerprint of a group of failures. Throws if it cannot be one. */
+export function checkFingerprint(fingerprint: unknown, method: string): string {
+  if (typeof fingerprint === "string" && /^[\w-]{1,64}$/.test(fingerprint)) return fingerprint;
+  throw new PunctualError(
+    "INVALID_OPTION",
+    `${method}() expected the fingerprint of a group of failures, such as "1f0c5a7e9b3d2c48", got ${formatValue(fingerprint)}. failures() lists them.`,
+  );
+}
+
+/**
+ * Throws UNKNOWN_FAILURE unless a failed run, a job that fails now, or an earlier mute has this fingerprint: a mistyped
+ * one would mute nothing.
+ */
+export async function checkKnownGroup(
+  reports: Pick<Reports, "runs" | "status" | "mutes">,
+  fingerprint: string,
+): Promise<void> {
+  const isIt = (one: { fingerprint: string }) => one.fingerprint === fingerprint;
+  if ((await reports.mutes()).some(isIt)) return;
+  if ((await reports.status()).jobs.some(({ errors }) => errors.some(isIt))) return;
+  const { runs } = await reports.runs({ where: `fingerprint:${fingerprint}`, limit: 1 });
+  if (runs.length > 0) return;
+  throw new PunctualError(
+    "UNKNOWN_FAILURE",
+    `Cannot mute "${fingerprint}": no failed run has this fingerprint. failures() and punctual list failures --columns fingerprint,error list them.`,
+  );
+}
+
+export function toMute(fingerprint: string, options: MuteOptions, now: number): NewMute {
+  checkKeys(options, { for: true, reason: true, by: true }, "mute()");
+  const until = options.for === undefined ? null : now + toSpan(options.for, "mute for");
+  return { fingerprint: checkFingerprint(fingerprint, "mute"), until, ...toPauseNote(options, "mute") };
 }

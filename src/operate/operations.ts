@@ -10,7 +10,7 @@ import { checkName } from "../validate/names.ts";
 import { checkKeys } from "../validate/options.ts";
 import { type OperatorAction, toAuditEntry } from "./audit.ts";
 import { type BulkOptions, type BulkReport, type BulkTarget, forEachRun } from "./bulk.ts";
-import { checkFingerprint, type MuteOptions, toMute } from "./mute.ts";
+import { checkFingerprint, checkKnownGroup, type MuteOptions, toMute } from "./failures.ts";
 import {
   knownQueues,
   type PauseOptions,
@@ -21,10 +21,12 @@ import {
   toPauseNote,
 } from "./pause.ts";
 import { type PruneOptions, toPruneRequest } from "./prune-options.ts";
+import { type RateChoice, toRateSubject } from "./rate-search.ts";
 import { Reading, type ReadingOptions } from "./reading.ts";
 import { Reports } from "./reports.ts";
 import { checkId, checkStates } from "./run-query.ts";
 import { waitForRun } from "./wait.ts";
+import { askWorker } from "./worker-requests.ts";
 
 /**
  * The part of an instance that operates runs, jobs, queues and schedules. The command line and the dashboard use the
@@ -191,17 +193,52 @@ export abstract class Operations extends Reports implements RunControl {
   }
 
   /**
-   * Mutes a group of failures: its jobs no longer count as failing in `health()` and on the dashboard while their last
-   * attempt failed with this error. The runs stay visible.
+   * Mutes a group of failures: a job no longer counts as failing in `health()` and on the dashboard if all its attempts
+   * since the last success failed with muted errors. The runs stay visible.
    */
   async mute(fingerprint: string, options: MuteOptions = {}): Promise<void> {
     const store = await this.openStore();
-    await store.mute(toMute(fingerprint, options, await store.now()));
+    const mute = toMute(fingerprint, options, await store.now());
+    await checkKnownGroup(this, mute.fingerprint);
+    await store.mute(mute);
+  }
+
+  /**
+   * Reopens rates that `run.slowDown()` has closed: of a job with all its keys, of one key, of a queue or of a named
+   * limit. Starts still count. Returns the number of rates that were closed.
+   */
+  async reopenRate(which: RateChoice): Promise<number> {
+    const reopened = await (await this.openStore()).reopenRates(toRateSubject(which));
+    this.wakeWorker();
+    return reopened;
   }
 
   /** Ends the mute of a group of failures. Returns false if it is not muted. */
   async unmute(fingerprint: string): Promise<boolean> {
     return (await this.openStore()).unmute(checkFingerprint(fingerprint, "unmute"));
+  }
+
+  // -- workers -----------------------------------------------------------------------------------------------------
+
+  /**
+   * Asks a worker of any process to claim nothing more until it is resumed. Its current runs continue. It obeys at its
+   * next heartbeat, within about 6 seconds.
+   */
+  pauseWorker(id: string, options: PauseOptions = {}): Promise<void> {
+    return askWorker(() => this.openStore(), { id, verb: "pause", options });
+  }
+
+  /** Lets a paused worker claim again, from its next heartbeat on. */
+  resumeWorker(id: string): Promise<void> {
+    return askWorker(() => this.openStore(), { id, verb: "resume", options: {} });
+  }
+
+  /**
+   * Asks a worker of any process to stop, as SIGTERM does: it claims nothing more, waits for its runs, and its
+   * `forever()` or `supervise()` returns. It obeys at its next heartbeat, within about 6 seconds. Cannot be undone.
+   */
+  stopWorker(id: string, options: PauseOptions = {}): Promise<void> {
+    return askWorker(() => this.openStore(), { id, verb: "stop", options });
   }
 
   // -- pausing -----------------------------------------------------------------------------------------------------

@@ -31,12 +31,22 @@ export async function pauseQueues(
 ): Promise<string[]> {
   checkKeys(options, { for: true, reason: true, by: true }, `${method}()`);
   const note = toPauseNote(options, method);
-  const span = options.for === undefined ? null : toMilliseconds(options.for, `${method} for`);
+  const span = options.for === undefined ? null : toSpan(options.for, `${method} for`);
   const store = await openStore();
   const until = span === null ? null : (await store.now()) + span;
   const names = await choose(store);
   for (const name of names) await store.pauseQueue(name, true, until, note);
   return names;
+}
+
+/** Returns the time after which a pause or a mute ends by itself, in milliseconds. A time of 0 would end it at once. */
+export function toSpan(duration: Duration, what: string): number {
+  const span = toMilliseconds(duration, what);
+  if (span > 0) return span;
+  throw new PunctualError(
+    "INVALID_DURATION",
+    `Expected ${what} as a time longer than 0, such as "2h", got ${formatValue(duration)}.`,
+  );
 }
 
 /** Returns the queues that have runs or settings, and those that jobs and schedules name. */

@@ -24,7 +24,7 @@ export interface BatchInfo {
   state: "open" | "running" | "finished";
   /** Whether the first failure cancels the other members. */
   failures: "continue" | "cancel";
-  /** Number of members; the following ones add up to it. */
+  /** Number of members: the sum of the next five counts. */
   total: number;
   /** Members that have not ended. */
   unfinished: number;
@@ -58,7 +58,7 @@ export type BatchCallbackInfo = BatchCallbackRecord;
 export interface BatchControl {
   addToBatch(id: number, additions: BatchAddition[]): Promise<number>;
   batchStatus(id: number): Promise<BatchStatus>;
-  sealBatch(id: number): Promise<void>;
+  sealBatch(id: number): Promise<boolean>;
   cancelBatch(id: number): Promise<void>;
   retryBatch(id: number): Promise<number>;
   waitForBatch(id: number, options?: { timeout?: Duration | undefined }): Promise<BatchStatus>;
@@ -67,7 +67,7 @@ export interface BatchControl {
 /** Handle of a batch. */
 export class Batch {
   readonly id: number;
-  /** Number of members that were added when the batch was made; a run whose unique key is held is none. */
+  /** Number of members that were added when the batch was made. A run whose unique key is held is not added. */
   readonly added: number;
   readonly #control: BatchControl;
 
@@ -78,18 +78,19 @@ export class Batch {
   }
 
   /**
-   * Adds members to an open batch, and returns their number; a run whose unique key is held is none. A member may add to
-   * its own batch until it has ended, also if the batch is sealed.
+   * Adds members to an open batch, and returns their number. A run whose unique key is held is not added. A member may
+   * add to its own batch until it has ended, also if the batch is sealed.
    */
   add(...additions: BatchAddition[]): Promise<number> {
     return this.#control.addToBatch(this.id, additions);
   }
 
-  /** Ends the adding of members: the batch finishes when all of them have ended. */
-  seal(): Promise<void> {
+  /** Ends the adding of members: the batch finishes when all of them have ended. Returns false if it was sealed before. */
+  seal(): Promise<boolean> {
     return this.#control.sealBatch(this.id);
   }
 
+  /** Returns the batch with its counts of this moment. */
   status(): Promise<BatchStatus> {
     return this.#control.batchStatus(this.id);
   }
@@ -100,14 +101,14 @@ export class Batch {
   }
 
   /**
-   * Runs the members again that failed or were cancelled, and returns their number. When all have ended, the callbacks are
-   * dispatched again.
+   * Runs the members again that failed or were cancelled, and returns their number. When all of them have ended, the
+   * callbacks are dispatched again.
    */
   retry(): Promise<number> {
     return this.#control.retryBatch(this.id);
   }
 
-  /** Returns the counts once all members have ended. */
+  /** Returns the counts once all members have ended. An outage of the database does not end the wait, a timeout does. */
   wait(options?: { timeout?: Duration | undefined }): Promise<BatchStatus> {
     return this.#control.waitForBatch(this.id, options);
   }
@@ -131,6 +132,7 @@ export function toBatchLink(batchId: string | null): BatchLink | null {
 
 const toDate = (time: number | null) => (time === null ? null : new Date(time));
 
+/** Converts a batch as the store returns it. */
 export function toBatchInfo(record: BatchRecord): BatchInfo {
   const { id, name, added, completed, failed, cancelled, skipped } = record;
   return {

@@ -1,7 +1,10 @@
+import { type JobError, mergeErrors } from "../store/job-errors.ts";
 import { type RollupCount, sumCounts } from "../store/rollups.ts";
 import type { ClaimedRun, JobMinute, Settlement, Store } from "../store/store.ts";
 import { type Clock, MINUTE } from "../time.ts";
+import { readFailure } from "./failure.ts";
 import { Rollups } from "./rollups.ts";
+import { CRASHED } from "./states.ts";
 
 /** Most counts that are kept while the database is unavailable: one for each job and minute. */
 const MOST_MINUTES = 10_000;
@@ -15,7 +18,10 @@ const ROLLED_UP_EVERY = 10_000;
 /** Most rollups that are kept while the database is unavailable. */
 const MOST_ROLLUPS = 50_000;
 
-const SUCCESS: JobMinute["last"] = Object.freeze({ ok: true, failed: 0, error: null });
+/** Longest message of an error to keep with a job. */
+const LONGEST_MESSAGE = 500;
+
+const SUCCESS: JobMinute["last"] = Object.freeze({ ok: true, failed: 0, error: null, errors: [] });
 
 export interface JobCountsParts {
   openStore(): Promise<Pick<Store, "flush">>;
@@ -51,7 +57,7 @@ export class JobCounts {
   crashed(name: string, error: string, now: number): void {
     const minute = this.#minuteOf(name, now);
     minute.counts.crashed = (minute.counts.crashed ?? 0) + 1;
-    countFailure(minute, error, now);
+    countFailure(minute, { error, fingerprint: CRASHED }, now);
   }
 
   /** Counts a run that was ended without a settlement, because its process was gone. */
@@ -62,7 +68,12 @@ export class JobCounts {
 
   settled(
     { name: job, queue, runAt, claimedAt }: Pick<ClaimedRun, "name" | "queue" | "runAt" | "claimedAt">,
-    { outcome, duration, error }: Pick<Settlement, "outcome" | "duration" | "error">,
+    {
+      outcome,
+      duration,
+      error,
+      fingerprint,
+    }: Pick<Settlement, "outcome" | "duration" | "error" | "fingerprint">,
     now: number,
   ): void {
     const minute = this.#minuteOf(job, now);
@@ -76,7 +87,7 @@ export class JobCounts {
       minute.lastRun = now;
       minute.last = SUCCESS;
     } else if (outcome === "failed" || outcome === "retried") {
-      countFailure(minute, error, now);
+      countFailure(minute, { error, fingerprint }, now);
     }
   }
 
@@ -184,12 +195,39 @@ function sumOf(earlier: JobMinute, later: JobMinute): JobMinute {
       ? earlier.last
       : later.last.ok
         ? later.last
-        : { ...later.last, ok: earlier.last?.ok ?? false, failed },
+        : {
+            ...later.last,
+            ok: earlier.last?.ok ?? false,
+            failed,
+            errors: mergeErrors(earlier.last?.errors ?? [], later.last.errors),
+          },
   };
 }
 
-function countFailure(minute: JobMinute, error: string | null, now: number): void {
+function countFailure(
+  minute: JobMinute,
+  { error, fingerprint }: Pick<Settlement, "error" | "fingerprint">,
+  now: number,
+): void {
   const { last } = minute;
   minute.lastFailure = now;
-  minute.last = { ok: last?.ok ?? false, failed: (last?.failed ?? 0) + 1, error };
+  minute.last = {
+    ok: last?.ok ?? false,
+    failed: (last?.failed ?? 0) + 1,
+    error,
+    errors: withError(last?.errors ?? [], { error, fingerprint }, now),
+  };
+}
+
+/** Adds an error to those of a job. Reads the text only of an error that is new: a job may fail often. */
+function withError(
+  known: JobError[],
+  { error, fingerprint }: Pick<Settlement, "error" | "fingerprint">,
+  now: number,
+): JobError[] {
+  if (fingerprint === null) return known;
+  const same = known.find((one) => one.fingerprint === fingerprint);
+  const message =
+    same?.message ?? (readFailure(error)?.message ?? "").slice(0, LONGEST_MESSAGE).toWellFormed();
+  return mergeErrors(known, [{ fingerprint, message, at: now }]);
 }

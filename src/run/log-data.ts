@@ -6,6 +6,9 @@ const LONGEST_DATA: number = 16 * 1024;
 
 const DEEPEST = 20;
 
+/** Begins the log line of a run whose result was not kept. */
+const LOST_RESULT = "The result was not kept: ";
+
 /**
  * Encodes the data of a log line as JSON text; null without data. Unlike a payload, it accepts any value (an Error, a
  * Date, a Map), because a log is read by people and never decoded into the same value. Never throws.
@@ -86,4 +89,15 @@ function fieldsOf(value: object, walk: Walk): unknown {
     }
   }
   return plain;
+}
+
+/** Returns the line that the log of a completed run gets if its result cannot be kept. */
+export function lostResultLine(reason: string): string {
+  return `${LOST_RESULT}${reason}`;
+}
+
+/** Returns why the result of a run was not kept, according to its log; null: the log does not say so. */
+export function lostResultReason(lines: readonly { message: string }[]): string | null {
+  const line = lines.findLast(({ message }) => message.startsWith(LOST_RESULT));
+  return line ? line.message.slice(LOST_RESULT.length) : null;
 }

@@ -13,7 +13,7 @@ export interface RotationLane {
 }
 
 /** Position of a run in the order of a fair queue. */
-export interface RotationKey {
+export interface RotationPosition {
   priority: number;
   /** Number of turns of its lane before the one that the run is in. */
   round: number;
@@ -29,20 +29,20 @@ interface LastTurn {
   used: number;
 }
 
-/** Queues and priorities whose last turn is remembered. Beyond that the oldest is forgotten, and starts over. */
+/** Queues and priorities whose last turn is remembered. Beyond that, the rotation forgets the oldest, which starts over. */
 const REMEMBERED = 1000;
 
 /**
- * The order of runs in fair queues: within a priority, lanes take turns in the order of their names, and each starts
- * as many runs in its turn as it weighs. Remembers which lane had the last turn. Needs no state that processes share:
- * if each worker is fair by itself, all of them together are.
+ * The order of runs in fair queues. Within a priority, lanes take turns in the order of their names, and in its turn a
+ * lane starts as many runs as its weight. The rotation remembers which lane had the last turn. Processes share no state
+ * for it: if each worker is fair by itself, all of them together are.
  */
 export class Rotation {
   readonly #queues: ReadonlyMap<string, LaneWeight | null>;
   readonly #random: () => number;
   readonly #last = new Map<string, LastTurn>();
 
-  /** `queues`: the fair queues, and how much their lanes weigh; null: 1 each. */
+  /** `queues`: the fair queues with the weights of their lanes; null: 1 each. */
   constructor(queues: ReadonlyMap<string, LaneWeight | null>, random: () => number) {
     this.#queues = queues;
     this.#random = random;
@@ -71,7 +71,7 @@ export class Rotation {
   }
 
   /** Returns the position of the nth run of a lane, from 0 on. It does not depend on runs that were not read yet. */
-  keyOf(at: RotationLane, nth: number): RotationKey {
+  positionOf(at: RotationLane, nth: number): RotationPosition {
     const { queue, priority, lane } = at;
     const turn = this.#last.get(placeOf(queue, priority));
     const weight = this.weightOf(at);
@@ -99,22 +99,22 @@ export class Rotation {
   firstRound<Run extends RotationLane>(sorted: Run[]): Run[] {
     const later = new Set(
       this.#inRotation(sorted.filter(({ queue }) => this.isFair(queue)))
-        .filter(({ key }) => key.round > 0)
+        .filter(({ position }) => position.round > 0)
         .map(({ run }) => run),
     );
     return this.arrange(sorted).filter((run) => !later.has(run));
   }
 
-  #inRotation<Run extends RotationLane>(runs: Run[]): { run: Run; key: RotationKey }[] {
+  #inRotation<Run extends RotationLane>(runs: Run[]): { run: Run; position: RotationPosition }[] {
     const seen = new Map<string, number>();
     return runs
       .map((run) => {
         const place = JSON.stringify([run.queue, run.priority, run.lane]);
         const nth = seen.get(place) ?? 0;
         seen.set(place, nth + 1);
-        return { run, key: this.keyOf(run, nth) };
+        return { run, position: this.positionOf(run, nth) };
       })
-      .sort((a, b) => compareInRotation(a.key, b.key));
+      .sort((a, b) => compareInRotation(a.position, b.position));
   }
 
   /** Records runs that were taken, in their order. */
@@ -152,7 +152,7 @@ export class Rotation {
   }
 }
 
-export function compareInRotation(a: RotationKey, b: RotationKey): number {
+export function compareInRotation(a: RotationPosition, b: RotationPosition): number {
   return (
     a.priority - b.priority ||
     a.round - b.round ||

@@ -82,3 +82,12 @@ function toMs(instant: Date | number): number {
 function toDate(ms: number | undefined): Date | undefined {
   return ms === undefined ? undefined : new Date(ms);
 }
+
+/** Describes a cron expression in words. Returns it unchanged if a later version wrote syntax unknown here. */
+export function describeCron({ cron, timezone }: { cron: string; timezone: string }): string {
+  try {
+    return new Cron(cron, { timezone }).describe();
+  } catch {
+    return cron;
+  }
+}

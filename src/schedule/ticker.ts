@@ -7,11 +7,11 @@ import type { Schedule } from "./schedule.ts";
 /** Most schedules of one transaction: about 10 ms on SQLite. The worker claims between two slices. */
 const SLICE = 200;
 
-/** Pause after a slice that failed. */
-const RETRY = 1000;
+/** Pause after a slice that failed, in milliseconds. */
+const RETRY_AFTER = 1000;
 
-/** Pause after a slice whose due schedules other workers have locked. */
-const BUSY = 50;
+/** Pause after a slice whose due schedules other workers have locked, in milliseconds. */
+const RETRY_LOCKED_AFTER = 50;
 
 /** A schedule, and the run that each of its ticks inserts. */
 export interface TickableSchedule {
@@ -71,14 +71,14 @@ export class Ticker {
    */
   async tick(record: (ticked: ScheduleTicks) => void): Promise<number> {
     const { store, clock } = this.#parts;
-    this.#next = clock.monotonic() + RETRY;
+    this.#next = clock.monotonic() + RETRY_AFTER;
     const known = this.#foreign.size;
     const exclude = [...(await this.#parts.elsewhere()), ...this.#foreign];
     const { ticked, nextTick } = await store.tick({ exclude, limit: SLICE, decide: this.#decide });
     for (const one of ticked) record(one);
     this.#next = await monotonicOf(nextTick, { store, clock });
     if (ticked.length === 0 && this.#foreign.size === known && this.wait <= 0) {
-      this.#next = clock.monotonic() + BUSY;
+      this.#next = clock.monotonic() + RETRY_LOCKED_AFTER;
     }
     return ticked.reduce((sum, { runs }) => sum + runs.length, 0);
   }

@@ -1,9 +1,11 @@
 import { serves } from "../store/queue-selection.ts";
+import { isClaiming, isPaused } from "../store/worker-records.ts";
 import { heldCommand, listCommand, pruneJobCommand, queryQuote, shellQuote, workCommand } from "./hints.ts";
 import type { StatusReport } from "./report.ts";
 import { REMOVED_AFTER, undefinedTimes, waitingIn } from "./report.ts";
 import { silenceOf } from "./silence.ts";
 import { pauseNote, span } from "./why.ts";
+import { type WorkerReport, whyUndone } from "./workers.ts";
 
 /** Problems of jobs, queues and workers, in words. */
 export interface Health {
@@ -27,12 +29,13 @@ export function healthOf(report: StatusReport): Health {
   const stalled = new Findings();
   const degraded = new Findings();
   const alive = report.workers.filter(({ parallel }) => parallel > 0);
+  const claiming = alive.filter(isClaiming);
   const age = (then: Date) => report.now.getTime() - then.getTime();
 
   const jobs = new Map(report.jobs.map((job) => [job.name, job]));
   const undefinedFor = undefinedTimes(report);
 
-  const served = (queue: string) => alive.some((worker) => serves(worker, queue));
+  const served = (queue: string) => claiming.some((worker) => serves(worker, queue));
   const waits = (queue: Queue) => queue.oldest !== null && age(queue.oldest) > WAITED_LONG;
 
   for (const queue of report.queues) {
@@ -48,7 +51,8 @@ export function healthOf(report: StatusReport): Health {
       );
     } else if (!waits(queue)) continue;
     else if (!served(name)) {
-      const cause = alive.length === 0 ? "no worker is alive" : "no live worker serves this queue";
+      const serving = (worker: WorkerReport) => serves(worker, name);
+      const cause = whyUndone(alive, serving, "no live worker serves this queue");
       stalled.add(`${waiting} for ${span(age(queue.oldest!))}, ${cause}.`, workCommand(name));
     } else if (age(queue.oldest!) > BEHIND) {
       degraded.add(
@@ -72,9 +76,10 @@ export function healthOf(report: StatusReport): Health {
       continue;
     }
     const late = `${job}: its schedule is ${span(age(nextTick))} late`;
-    if (alive.some(({ schedules }) => schedules)) degraded.add(`${late}.`, "punctual schedule list --late");
+    if (claiming.some(({ schedules }) => schedules))
+      degraded.add(`${late}.`, "punctual schedule list --late");
     else {
-      const cause = alive.length === 0 ? "no worker is alive" : "no live worker ticks schedules";
+      const cause = whyUndone(alive, ({ schedules }) => schedules, "no live worker ticks schedules");
       stalled.add(`${late}, ${cause}.`, "punctual work");
     }
   }
@@ -83,6 +88,13 @@ export function healthOf(report: StatusReport): Health {
     const sentence = silenceOf(worker, { now: report.now, others: alive.length });
     if (alive.length === 0) stalled.add(sentence, "punctual work");
     else degraded.add(sentence, heldCommand(worker));
+  }
+
+  for (const { id, host, pid, request } of alive.filter(isPaused)) {
+    degraded.add(
+      `Worker ${host}:${pid}: paused${pauseNote(request)}.`,
+      `punctual resume worker ${shellQuote(id)}`,
+    );
   }
 
   if (report.expired > 0) {
@@ -97,6 +109,15 @@ export function healthOf(report: StatusReport): Health {
     degraded.add(
       `${worker} isolates run ${id} of ${name}, which has crashed before: its other runs wait, a few seconds at most.`,
       `punctual show ${id}`,
+    );
+  }
+
+  for (const { name, jobs: under } of report.limits.filter(({ limit }) => limit === null)) {
+    const waiting = under.filter((job) => (jobs.get(job)?.waiting ?? 0) > 0);
+    if (waiting.length === 0) continue;
+    stalled.add(
+      `${waiting.join(", ")}: runs wait for the limit "${name}", which no process has defined.`,
+      "punctual doctor",
     );
   }
 

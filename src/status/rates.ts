@@ -1,6 +1,6 @@
 import type { RateRecord } from "../store/records.ts";
 
-/** A rate of a job, of a key or of a queue, and how much of it is spent. */
+/** A rate of a job, of a key, of a queue or of a named limit, and how much of it is spent. */
 export interface RateInfo extends Omit<RateRecord, "opensAt" | "slowedUntil"> {
   /** When the next run may start; null: now. */
   opensAt: Date | null;
@@ -13,8 +13,14 @@ export function toRateInfo({ opensAt, slowedUntil, ...rate }: RateRecord): RateI
   return { ...rate, opensAt: toDate(opensAt), slowedUntil: toDate(slowedUntil) };
 }
 
-/** Returns the owner of a rate in words: `job mail`, `job sync, key a`, `queue api`. */
-export function rateSubject({ job, key, queue }: Pick<RateRecord, "job" | "key" | "queue">): string {
+/** Returns the owner of a rate in words: `job mail`, `job sync, key a`, `queue api`, `limit openai`. */
+export function rateSubject({
+  job,
+  key,
+  queue,
+  name,
+}: Pick<RateRecord, "job" | "key" | "queue" | "name">): string {
+  if (name !== undefined) return `limit ${name}`;
   if (job === null) return `queue ${queue}`;
   return key === null ? `job ${job}` : `job ${job}, key ${key}`;
 }

@@ -1,10 +1,12 @@
 import { fingerprintOf, readFailure } from "../run/failure.ts";
 import { readable, toDate } from "../run/info.ts";
 import type { JsonValue } from "../run/payload.ts";
+import type { JobError } from "../store/job-errors.ts";
 import type {
   IsolatedRun,
   JobStatus,
   LateSchedule,
+  LimitStatus,
   MuteRecord,
   Pause,
   QueueStatus,
@@ -15,6 +17,7 @@ import type {
 } from "../store/records.ts";
 import { LATE_AFTER } from "../store/search.ts";
 import { DAY, MINUTE } from "../time.ts";
+import { toWorkerReport, type WorkerReport } from "./workers.ts";
 
 /** Since when something is paused, and the note given with the pause. */
 export interface PauseInfo extends Omit<Pause, "since"> {
@@ -28,6 +31,13 @@ export interface MuteInfo extends Omit<MuteRecord, "since" | "until"> {
   until: Date | null;
 }
 
+/** A kind of error with which attempts of a job have failed since its last success. */
+export interface JobErrorInfo extends Omit<JobError, "at"> {
+  at: Date;
+  /** Null: it is not muted. */
+  mute: MuteInfo | null;
+}
+
 type Times =
   | "lastRun"
   | "lastFailure"
@@ -36,6 +46,7 @@ type Times =
   | "leasedBy"
   | "nextRun"
   | "pause"
+  | "errors"
   | "fingerprint";
 
 /** A job in a status. */
@@ -43,7 +54,9 @@ export interface JobReport extends Omit<JobStatus, Times> {
   pause: PauseInfo | null;
   /** How the last attempt ended: `failed` while `fails` is above 0; null: no attempt has ended yet. */
   lastOutcome: "completed" | "failed" | null;
-  /** The mute of the error with which the last attempt failed; null: it is not muted, or the attempt succeeded. */
+  /** The kinds of errors with which attempts have failed since the last success, the latest first; at most 8. */
+  errors: JobErrorInfo[];
+  /** The mute of the latest of `errors`; null: one of them is not muted, or there is none. */
   mute: MuteInfo | null;
   /** When an attempt last succeeded. */
   lastRun: Date | null;
@@ -88,7 +101,9 @@ export interface StatusReport {
   idle: number;
   jobs: JobReport[];
   queues: QueueReport[];
-  workers: (Omit<WorkerRecord, "startedAt" | "seenAt"> & { startedAt: Date; seenAt: Date })[];
+  /** Limits that jobs share by name: those that are defined, or that a job is under. */
+  limits: LimitStatus[];
+  workers: WorkerReport[];
   /** Schedules whose next tick was due more than a few seconds ago. */
   late: (Omit<LateSchedule, "nextTick"> & { nextTick: Date })[];
   /** Workers that hold runs without a sign of life: killed, frozen, or cut off from the database. */
@@ -123,7 +138,7 @@ export interface DefinitionFacts {
 }
 
 export function toReport(status: Status, defined: readonly DefinitionFacts[]): StatusReport {
-  const { now, queues, workers, late, silent, expired, isolated, capped } = status;
+  const { now, queues, limits, workers, late, silent, expired, isolated, capped } = status;
   const traces = silent.flatMap(({ id, trace }) => (trace ? [{ id, ...trace }] : []));
   const known = [...workers, ...traces];
   const jobs = withDefined(status.jobs, defined);
@@ -135,17 +150,14 @@ export function toReport(status: Status, defined: readonly DefinitionFacts[]): S
     running,
     idle: jobs.length - running,
     jobs: jobs.map((job) => toJobReport(job, known, mutes)),
+    limits,
     queues: queues.map((queue) => ({
       ...queue,
       pausedUntil: toDate(queue.pausedUntil),
       pause: toPauseInfo(queue.pause),
       oldest: toDate(queue.oldest),
     })),
-    workers: workers.map((worker) => ({
-      ...worker,
-      startedAt: new Date(worker.startedAt),
-      seenAt: new Date(worker.seenAt),
-    })),
+    workers: workers.map(toWorkerReport),
     late: late.map((one) => ({ ...one, nextTick: new Date(one.nextTick) })),
     silent: silent.map(({ trace, leasedUntil, ...rest }) => ({
       ...rest,
@@ -188,6 +200,7 @@ function unsyncedStatus(job: DefinitionFacts): JobStatus {
     lastRun: null,
     lastFailure: null,
     lastError: null,
+    errors: [],
     fails: 0,
     seenAt: null,
     leasedUntil: null,
@@ -201,19 +214,39 @@ function toJobReport(
   workers: KnownWorker[],
   mutes: ReadonlyMap<string, MuteInfo>,
 ): JobReport {
+  const errors = errorsOf(job, mutes);
+  const unmuted = errors.find(({ mute }) => mute === null);
   return {
     ...job,
-    mute: mutes.size > 0 && job.fails > 0 ? (mutes.get(fingerprintOf(job.lastError) ?? "") ?? null) : null,
+    errors,
+    mute: unmuted ? null : (errors[0]?.mute ?? null),
     pause: toPauseInfo(job.pause),
     lastOutcome: job.fails > 0 ? "failed" : job.lastRun === null ? null : "completed",
     lastRun: toDate(job.lastRun),
     lastFailure: toDate(job.lastFailure),
-    lastError: readFailure(job.lastError)?.message ?? null,
+    // A muted error that recurs must not hide another one.
+    lastError: unmuted?.message ?? readFailure(job.lastError)?.message ?? null,
     seenAt: toDate(job.seenAt),
     leasedUntil: toDate(job.leasedUntil),
     leasedBy: job.leasedBy && workerLabel(job.leasedBy, workers),
     nextRun: toDate(job.nextRun),
   };
+}
+
+/** Returns the errors since the last success, the latest first. Workers of older versions write the last error only. */
+function errorsOf(
+  job: Pick<JobStatus, "fails" | "errors" | "lastError" | "lastFailure">,
+  mutes: ReadonlyMap<string, MuteInfo>,
+): JobErrorInfo[] {
+  if (job.fails === 0) return [];
+  const last = { message: readFailure(job.lastError)?.message ?? "", at: job.lastFailure ?? 0 };
+  const errors: JobError[] =
+    job.errors.length > 0
+      ? job.errors
+      : [{ fingerprint: mutes.size > 0 ? (fingerprintOf(job.lastError) ?? "") : "", ...last }];
+  return errors
+    .map((error) => ({ ...error, at: new Date(error.at), mute: mutes.get(error.fingerprint) ?? null }))
+    .reverse();
 }
 
 type KnownWorker = Pick<WorkerRecord, "id" | "host" | "pid">;

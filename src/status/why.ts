@@ -1,9 +1,13 @@
 import { readFailure } from "../run/failure.ts";
 import { serves } from "../store/queue-selection.ts";
-import type { LastHeartbeat, SlotUsage, WaitFacts } from "../store/records.ts";
+import type { LastHeartbeat, NamedFacts, RateRecord, SlotUsage, WaitFacts } from "../store/records.ts";
 import { WORKER_DEAD_AFTER } from "../store/store.ts";
+import { isClaiming, isPaused } from "../store/worker-records.ts";
 import { rateText } from "./rates.ts";
 import { UNDEFINED_AFTER } from "./report.ts";
+
+/** Most workers to name in one sentence. */
+const MOST_NAMED = 3;
 
 const AFTER_HANDLER = new Set(["onSuccess", "onError", "onAfter"]);
 const FILTERS = new Set(["when", "skip"]);
@@ -131,15 +135,26 @@ function obstaclesOf(facts: WaitFacts): string[] {
   }
   if (job?.paused) reasons.push(`Its job "${run.name}" is paused${pauseNote(job.pause)}.`);
   reasons.push(...fullLimits(facts));
-  const alive = aliveIn(facts);
   const serving = servingIn(facts);
-  if (alive.length === 0) reasons.push("No worker is alive.");
+  if (aliveIn(facts).length === 0) reasons.push("No worker is alive.");
   else if (serving.length === 0) reasons.push(`No live worker serves the queue "${run.queue}".`);
+  else if (!serving.some(isClaiming)) reasons.push(...haltedWorkers(serving));
   else if (!job?.seenAt) reasons.push(`No worker has ever defined the job "${run.name}".`);
   else if (now - job.seenAt > UNDEFINED_AFTER) {
     reasons.push(`No live worker defines the job "${run.name}"; one did ${span(now - job.seenAt)} ago.`);
   }
   return reasons;
+}
+
+/** Explains that no worker of the queue claims: names the first ones. */
+function haltedWorkers(workers: WaitFacts["workers"]): string[] {
+  const words = workers.slice(0, MOST_NAMED).map((worker) => {
+    return `${nameWorker(worker)} is ${isPaused(worker) ? `paused${pauseNote(worker.request ?? null)}` : "stopping"}`;
+  });
+  const rest = workers.length - words.length;
+  return [
+    `No worker of its queue claims runs: ${[...words, ...(rest > 0 ? [`${rest} more`] : [])].join(", ")}.`,
+  ];
 }
 
 function aliveIn({ workers }: WaitFacts): WaitFacts["workers"] {
@@ -215,7 +230,7 @@ function fullLimits(facts: WaitFacts): string[] {
   if (queue && queue.limit > 0 && runningOfQueue.slots >= queue.limit) {
     reasons.push(`Its queue "${run.queue}" may run ${queue.limit} at once, and ${running(runningOfQueue)}.`);
   }
-  reasons.push(...closedRates(facts));
+  reasons.push(...fullNamed(facts.named ?? null), ...closedRates(facts));
   const hasKeyLimit = job && (job.keyLimit > 0 || job.hasKeyRate);
   if (reasons.length === 0 && hasKeyLimit && !facts.keyed) {
     reasons.push(
@@ -225,22 +240,47 @@ function fullLimits(facts: WaitFacts): string[] {
   return reasons;
 }
 
-function closedRates({ rates = [], ahead, now }: WaitFacts): string[] {
+function fullNamed(named: NamedFacts | null): string[] {
+  if (!named) return [];
+  const { name, limit } = named;
+  if (limit === null) {
+    return [
+      `Its limit "${name}" is not defined: call limit("${name}", …) in a process that works on this database.`,
+    ];
+  }
+  if (limit === 0 || named.running.slots < limit) return [];
+  return [`Its limit "${name}" admits ${limit} at once, and ${running(named.running)}.`];
+}
+
+function subjectOf({ job, key, queue, name }: Pick<RateRecord, "job" | "key" | "queue" | "name">): string {
+  if (name !== undefined) return `Its limit "${name}"`;
+  if (job === null) return `Its queue "${queue}"`;
+  return key === null ? `Its job "${job}"` : `Runs with its key "${key}"`;
+}
+
+/** Says what a closed rate admits, and what is left of it for the run. */
+function admission(
+  rate: Pick<RateRecord, "name" | "limit" | "per" | "burst" | "spent">,
+  named: NamedFacts | null,
+): string {
+  const cost = rate.name === undefined ? 1 : (named?.cost ?? 1);
+  if (cost === 1) return `may start ${rateText(rate)}, and no start is left`;
+  const capped =
+    cost > rate.limit ? `, which is more than the limit: it starts when nothing else is spent` : "";
+  return `admits ${rateText(rate)}, and ${rate.spent} are spent; the run costs ${cost}${capped}`;
+}
+
+function closedRates({ rates = [], named, ahead, now }: WaitFacts): string[] {
   return rates.flatMap(({ opensAt, slowedUntil, ...rate }) => {
     if (opensAt === null) return [];
-    const { job, key, queue } = rate;
-    const subject =
-      job === null
-        ? `Its queue "${queue}"`
-        : key === null
-          ? `Its job "${job}"`
-          : `Runs with its key "${key}"`;
+    const { key } = rate;
+    const subject = subjectOf(rate);
     const many = ahead >= 1000 ? "1,000 or more" : String(ahead);
     const before = ahead > 0 ? `; ${many} ready ${ahead === 1 ? "run comes" : "runs come"} before it` : "";
     const at = (time: number) => `${new Date(time).toISOString()} (in ${span(time - now)})`;
     const why =
       slowedUntil === null
-        ? `may start ${rateText(rate)}, and no start is left. It opens at ${at(opensAt)}`
+        ? `${admission(rate, named ?? null)}. It opens at ${at(opensAt)}`
         : `${key === null ? "was" : "were"} slowed down until ${at(slowedUntil)} by run.slowDown() of a handler`;
     const later =
       slowedUntil !== null && opensAt > slowedUntil ? `; no start is left before ${at(opensAt)}` : "";

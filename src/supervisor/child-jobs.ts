@@ -17,6 +17,7 @@ interface OwnJobs {
  */
 export class ChildJobs extends Registry {
   readonly queueLimits: Map<string, QueueLimit> = new Map<string, QueueLimit>();
+  readonly namedLimits: Map<string, QueueLimit> = new Map<string, QueueLimit>();
   readonly queueOrders: QueueOrders;
   readonly #orders = new Map<string, DescribedOrder>();
   readonly #own: Registry;
@@ -45,11 +46,13 @@ export class ChildJobs extends Registry {
     this.replaceAll([...others, ...described]);
     if (isNewer) {
       this.queueLimits.clear();
+      this.namedLimits.clear();
       this.#orders.clear();
       this.#methods.clear();
     }
     for (const name of description.methods.names) this.#methods.set(name, description);
     for (const [queue, limit] of description.queues) this.queueLimits.set(queue, limit);
+    for (const [name, limit] of description.limits) this.namedLimits.set(name, limit);
     for (const order of description.orders) this.#orders.set(order.name, order);
     this.queueOrders.replaceAll([...this.#orders.values()], this.#ownOrders);
   }

@@ -22,6 +22,7 @@ export interface ChildRunnerParts {
   clock: Clock;
   registry: Registry;
   queueLimits: ReadonlyMap<string, QueueLimit>;
+  namedLimits: ReadonlyMap<string, QueueLimit>;
   queueOrders: QueueOrders;
   defaults: Settings;
   /** Most runs at once in this child. */

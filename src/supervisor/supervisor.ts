@@ -54,6 +54,7 @@ export class Supervisor {
       ...parts,
       registry: this.#childJobs,
       queueLimits: this.#childJobs.queueLimits,
+      namedLimits: this.#childJobs.namedLimits,
       queueOrders: this.#childJobs.queueOrders,
     });
     if (process.argv[1] === undefined) {

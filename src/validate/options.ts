@@ -47,7 +47,8 @@ export function checkInteger(
   most: number = 2 ** 31 - 1,
 ): number {
   if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= most) return value;
-  const range = least <= -(2 ** 31) ? "" : ` of at least ${least}`;
+  const isAbove = typeof value === "number" && value > most;
+  const range = isAbove ? ` of at most ${most}` : least <= -(2 ** 31) ? "" : ` of at least ${least}`;
   throw new PunctualError(
     "INVALID_OPTION",
     `Expected ${what} as a whole number${range}, got ${formatValue(value)}.`,

@@ -1,7 +1,7 @@
 import { brand, isA, PermanentError, PunctualError } from "../errors.ts";
 import type { Emitter } from "../events/events.ts";
 import { type Failure, toFailure } from "../run/failure.ts";
-import { lostResultLine } from "../run/lost-result.ts";
+import { lostResultLine } from "../run/log-data.ts";
 import { encodeResult } from "../run/payload.ts";
 import { policyOf, type RetryPolicy, retryDelay } from "../run/retries.ts";
 import type { ClaimedRun } from "../store/store.ts";

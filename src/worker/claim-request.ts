@@ -66,6 +66,9 @@ export async function claimRequest(
       const settings = registry.definition(name)?.settings;
       return settings !== undefined && (settings.perKey > 0 || (settings.rates?.key ?? null) !== null);
     },
+    computesCost(name) {
+      return registry.definition(name)?.settings.rates?.under?.hasCost ?? false;
+    },
     owner,
     lease: DEFAULT_LEASE,
     leases: known.unusualLeases(),

@@ -127,7 +127,7 @@ export class Context implements RunContext {
     return this.#batch;
   }
 
-  /** The outcome of a member is written after the members that it adds: otherwise the batch could finish between. */
+  /** Keeps an add until it has returned: if the outcome of a member were written before, the batch could finish. */
   #track(adding: Promise<number>): Promise<number> {
     this.#adding ??= new Set();
     const settled = adding.then(

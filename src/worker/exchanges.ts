@@ -1,7 +1,8 @@
 import { monotonicOf } from "../schedule/ticker.ts";
-import type { ClaimedRun, ClaimRequest, Lease, PausedNames } from "../store/store.ts";
+import type { WorkerActivity } from "../store/records.ts";
+import type { ClaimedRun, ClaimRequest, Lease } from "../store/store.ts";
 import { type ClockReading, readClock, yieldToEventLoop } from "../time.ts";
-import { CHAIN_HELD_AT_MOST, type Chains } from "./chains.ts";
+import { CHAIN_HELD_AT_MOST } from "./chains.ts";
 import { claimRequest, NO_ROOM, type Room } from "./claim-request.ts";
 import { ExchangeStream } from "./exchange-stream.ts";
 import { strideOf, type WorkerOptions } from "./options.ts";
@@ -10,42 +11,13 @@ import { HELD_AT_MOST, type Pace } from "./pace.ts";
 import type { WorkerParts } from "./parts.ts";
 import { tickSchedules } from "./schedule-ticks.ts";
 import { untilAnswered } from "./waits.ts";
+import type { WorkerRuns } from "./worker-runs.ts";
 
 /** Interval at which the schedules are read although no tick is due: other processes may have changed them. */
 const READ_SCHEDULES_EVERY = 5000;
 
 /** Fewest runs for which a stream claims beside the first one: a smaller group is not worth a transaction. */
 const WORTH_A_CLAIM = 100;
-
-/** The claimed runs of a worker, as its exchanges see them. */
-export interface WorkerRuns {
-  /** Number of claimed runs that wait for a slot. */
-  buffered(): number;
-  readonly chains: Chains;
-  /** Number of claimed runs without an outcome. */
-  unsettled(): number;
-  /** Whether as many runs were claimed as the worker may run. */
-  isBudgetUsed(): boolean;
-  /** Returns how many runs a claim may bring. `asked`: those that claims under way may bring. */
-  room(asked: number): Room;
-  /** Starts claimed runs in the free slots. */
-  fill(): void;
-  /** Releases runs that have been buffered for too long. */
-  releaseHeld(): void;
-  /** Holds the runs that a claim brought. Returns true if another claim may bring more. */
-  hold(claimed: ClaimedRun[], claim: ClaimRequest, sent: ClockReading): boolean;
-  cancel(ids: number[]): void;
-  /** Releases runs that have not started and are paused by now. */
-  releasePaused(paused: PausedNames): void;
-  /** Returns runs of a stream whose start is not written yet, for its next exchange. */
-  newStarts(stream: number): Lease[];
-  /** The starts that an exchange took along are written. */
-  startsWritten(starts: Lease[]): void;
-  /** Releases runs that have not started. */
-  releaseAll(): void;
-  /** Called when the outcome of a run is written or lost. */
-  drop(run: ClaimedRun): void;
-}
 
 /**
  * The exchanges of a worker. The first stream does everything: it ticks schedules, looks for cancellations, claims every
@@ -69,7 +41,7 @@ export class Exchanges {
   /** Whether runs were announced since the first stream's last exchange. */
   #isWoken = false;
   #schedulesReadAt = Number.NEGATIVE_INFINITY;
-  #isStopping = false;
+  #mode: WorkerActivity = "working";
   #isOver = false;
   /** Slots that were freed since the other streams were woken for them. */
   #freed = 0;
@@ -133,13 +105,14 @@ export class Exchanges {
     this.#endSleeps();
   }
 
-  get isStopping(): boolean {
-    return this.#isStopping;
+  /** While it is not `working`, nothing is claimed or ticked. Once `stopping`, the streams end when all is written. */
+  get mode(): WorkerActivity {
+    return this.#mode;
   }
 
-  /** Claims no more. The streams end once everything is written. */
-  stop(): void {
-    this.#isStopping = true;
+  set mode(mode: WorkerActivity) {
+    this.#mode = mode;
+    if (mode === "working") this.#look();
     this.#endSleeps();
   }
 
@@ -212,7 +185,7 @@ export class Exchanges {
       if (this.#hold(stream, claimed, claim, sent) || this.#isFull || unclaimed) this.#hungry = true;
       if (this.#isFull) this.#endSleeps();
     }
-    if (this.#isStopping) this.#runs.releaseAll();
+    if (this.#isIdle) this.#runs.releaseAll();
     this.#cancel(stream, cancelled);
     if (paused) this.#runs.releasePaused(paused);
     this.#runs.fill();
@@ -251,7 +224,7 @@ export class Exchanges {
   async #tick(): Promise<void> {
     const { ticker, events, id: worker } = this.#parts;
     if (events.hasListeners("worker.turned")) events.emit("worker.turned", { worker });
-    if (!ticker || this.#isStopping || (ticker.wait > 0 && !this.#mustReadSchedules())) return;
+    if (!ticker || this.#isIdle || (ticker.wait > 0 && !this.#mustReadSchedules())) return;
     this.#schedulesReadAt = this.#parts.clock.monotonic();
     if ((await tickSchedules(ticker, this.#parts)) > 0) this.#hungry = true;
   }
@@ -263,7 +236,7 @@ export class Exchanges {
 
   /** Waits for more outcomes, to write them together. */
   #gather({ sleep, answeredAt }: ExchangeStream): Promise<void> {
-    const mustExchange = () => this.#runs.buffered() === 0 || this.#looking || this.#isStopping;
+    const mustExchange = () => this.#runs.buffered() === 0 || this.#looking || this.#isIdle;
     return sleep.until(this.#pace.gatherUntil(answeredAt), mustExchange);
   }
 
@@ -280,13 +253,13 @@ export class Exchanges {
       immediate: stream.isFirst && this.#isWoken,
       rotation: this.#parts.queueOrders.rotation,
     });
-    if (!this.#isStopping) return claim;
+    if (!this.#isIdle) return claim;
     stream.asked = 0;
     return null;
   }
 
   #room(): Room {
-    if (this.#isStopping) return NO_ROOM;
+    if (this.#isIdle) return NO_ROOM;
     return this.#runs.room(this.#streams.reduce((sum, { asked }) => sum + asked, 0));
   }
 
@@ -303,16 +276,16 @@ export class Exchanges {
   #isDone(): boolean {
     if (this.#streams.some(({ isBusy }) => isBusy)) return false;
     const unsettled = this.#runs.unsettled() + this.unwritten.length;
-    if (unsettled > 0 || (this.#parts.ticker?.isDue && !this.#isStopping)) return false;
+    if (unsettled > 0 || (this.#parts.ticker?.isDue && !this.#isIdle)) return false;
     const { untilEmpty } = this.#options;
-    return this.#isStopping || (untilEmpty && !this.#hungry) || this.#runs.isBudgetUsed();
+    return this.#mode === "stopping" || (untilEmpty && !this.#hungry) || this.#runs.isBudgetUsed();
   }
 
   /** Sleeps until an outcome, a wake-up, the next due run or tick, or the end of `sleep`. */
   async #sleepUntilDue(): Promise<void> {
     const { sleep } = this.#first;
     if (this.#looking || this.#hasOutcomes || (this.#hungry && this.#room().limit > 0)) return;
-    if (this.#parts.ticker?.isDue && !this.#isStopping) return yieldToEventLoop();
+    if (this.#parts.ticker?.isDue && !this.#isIdle) return yieldToEventLoop();
     const buffered = this.#runs.buffered() > 0 ? HELD_AT_MOST : Number.POSITIVE_INFINITY;
     const held = this.#runs.chains.isEmpty ? buffered : CHAIN_HELD_AT_MOST;
     // A run that is under way may be cancelled, which the store does not report.
@@ -323,11 +296,16 @@ export class Exchanges {
 
   /** Returns the time until the next tick or due run. A run counts only if there is room: else the loop would spin. */
   #untilDue(): number {
-    if (this.#isStopping) return Number.POSITIVE_INFINITY;
+    if (this.#isIdle) return Number.POSITIVE_INFINITY;
     const { clock, ticker } = this.#parts;
     const untilTick = ticker?.wait ?? Number.POSITIVE_INFINITY;
     if (this.#nextDue === null || this.#room().limit <= 0) return untilTick;
     return Math.min(untilTick, this.#nextDue - clock.monotonic());
+  }
+
+  /** Whether it claims and ticks nothing. */
+  get #isIdle(): boolean {
+    return this.#mode !== "working";
   }
 
   #streamOf({ stream = 0 }: ClaimedRun): ExchangeStream {

@@ -22,8 +22,11 @@ export type Result =
   | { outcome: "skipped" | "cancelled"; reason: string | null }
   /** `slowDown`: how long to close the rate of the run, which waits for it in its place. */
   | { outcome: "snoozed"; delay: number; slowDown?: number }
-  /** `lane`: of a run that was claimed only to compute its key. `interrupted`: what ended the handler; absent: it was not called. */
-  | { outcome: "released"; lane?: string; interrupted?: Failure }
+  /**
+   * `lane`, `cost`: of a run that was claimed only to compute its key and its cost. `interrupted`: what ended the handler;
+   * absent: it was not called.
+   */
+  | { outcome: "released"; lane?: string; cost?: number; interrupted?: Failure }
   /** The run was lost with its child process. */
   | { outcome: "crashed"; error: PunctualError }
   /** The lease is lost: nothing more may be written. */

@@ -1,6 +1,6 @@
 import { type EventLoopUtilization, performance } from "node:perf_hooks";
 import { memoryUsage } from "node:process";
-import type { WorkerFacts } from "../store/records.ts";
+import type { WorkerActivity, WorkerFacts } from "../store/records.ts";
 import { type Clock, yieldToEventLoop } from "../time.ts";
 
 /** Reads the figures that a heartbeat carries. Costs one turn of the event loop. */
@@ -17,7 +17,7 @@ export class FactsReader {
   }
 
   /** `process`: the mark of the process, if others may go by it. */
-  async read(process: string | null): Promise<WorkerFacts> {
+  async read(process: string | null, activity: WorkerActivity): Promise<WorkerFacts> {
     const since = this.#clock.monotonic();
     await yieldToEventLoop();
     const lag = this.#clock.monotonic() - since;
@@ -27,6 +27,7 @@ export class FactsReader {
     return {
       process,
       coversJobs: true,
+      activity,
       version: this.#version,
       memory: memoryUsage.rss(),
       load: Math.round(utilization * 1000) / 1000,

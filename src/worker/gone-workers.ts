@@ -9,8 +9,9 @@ export interface GoneWorkerParts
     Pick<WorkerParts, "id" | "store">,
     Pick<InstanceParts, "hostname"> {}
 
+/** The result of one pass. */
 interface GoneReap {
-  /** Number of runs. */
+  /** Number of reaped runs. */
   reaped: number;
   /** Milliseconds until more workers whose process has ended count as silent; null: there are none. */
   again: number | null;

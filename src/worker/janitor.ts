@@ -43,7 +43,7 @@ const LATE_BEAT = WORKER_DEAD_AFTER / 2;
 /** A statement that has been unanswered for longer than this counts as an outage. */
 const UNANSWERED = 4000;
 
-/** Larger than any worker's capacity, so that all runs of a dead worker are reaped in one batch. */
+/** Larger than any worker's capacity, so that all runs of a dead worker are reaped together. */
 const REAPED_AT_ONCE = 1000;
 
 const BEATING = "sending a heartbeat";

@@ -1,3 +1,4 @@
+import type { Logger } from "../events/logger.ts";
 import type { QueueLimit, QueueOrders } from "../job/queue-orders.ts";
 import type { Registry } from "../job/registry.ts";
 import { SyncedJob } from "../job/synced-job.ts";
@@ -16,7 +17,9 @@ export interface JobSyncParts {
   clock: Clock;
   registry: Registry;
   queueLimits: ReadonlyMap<string, QueueLimit>;
+  namedLimits: ReadonlyMap<string, QueueLimit>;
   queueOrders: QueueOrders;
+  logger: Pick<Logger, "warn">;
 }
 
 /** Keeps the database's copy of the jobs that a registry defines up to date. */
@@ -32,6 +35,8 @@ export class JobSync {
   /** The census of the last sync that read every job; null: the next one must. */
   #census: string | null = null;
   #readAt = 0;
+  /** Undefined limits that were warned of. */
+  readonly #warned = new Set<string>();
 
   constructor(parts: JobSyncParts) {
     this.#parts = parts;
@@ -68,21 +73,35 @@ export class JobSync {
 
   /** Returns false if nothing has changed in the database since the last sync. */
   async sync(store: Store): Promise<boolean> {
-    const { queueLimits, queueOrders, id, clock } = this.#parts;
+    const { queueLimits, namedLimits, queueOrders, id, clock } = this.#parts;
     const jobs = this.#synced ?? this.#capture();
     const now = clock.now();
     this.#syncedAt = now;
     const queues = [...queueLimits].map(([name, limit]) => ({ name, ...limit }));
+    const limits = [...namedLimits].map(([name, limit]) => ({ name, ...limit }));
     const last = now - this.#readAt < FULL_SYNC_EVERY ? this.#census : null;
     this.#census = null;
     const startedAt = await this.startedAt(store);
     const orders = queueOrders.list();
-    const request = { worker: id, startedAt, jobs, queues, orders, census: last };
-    const { census, isUnchanged } = await store.syncJobs(request);
+    const request = { worker: id, startedAt, jobs, queues, limits, orders, census: last };
+    const { census, isUnchanged, undefinedLimits } = await store.syncJobs(request);
+    for (const name of undefinedLimits) this.#warnOfUndefined(name);
     // A definition may have changed while the sync was under way.
     if (this.#synced === jobs) this.#census = census;
     if (!isUnchanged) this.#readAt = now;
     return !isUnchanged;
+  }
+
+  /** Warns once for each name: it may be misspelt, or the process that defines the limit may not be deployed yet. */
+  #warnOfUndefined(name: string): void {
+    if (this.#warned.has(name)) return;
+    this.#warned.add(name);
+    const jobs = this.registry.fromEach(({ name: job, settings }) =>
+      settings.rates?.under?.limit === name ? [`"${job}"`] : [],
+    );
+    this.#parts.logger.warn(
+      `no process has defined the limit "${name}": runs of ${jobs.flat().join(", ")} wait until one calls limit("${name}", …). Check the name in under()`,
+    );
   }
 
   #capture(): SyncedJob[] {

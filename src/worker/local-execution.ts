@@ -1,5 +1,5 @@
 import { isA, type PunctualError } from "../errors.ts";
-import { computedLane } from "../job/key.ts";
+import { computeMissing } from "../job/named-limits.ts";
 import { type StandardSchema, validate } from "../job/schema.ts";
 import { currentRun } from "../run/context.ts";
 import { toError } from "../run/failure.ts";
@@ -173,7 +173,7 @@ export class LocalExecution implements Execution, ContextOwner {
     }
     try {
       this.#args = decodePayload(run.args) ?? {};
-      if (run.unkeyed) return { outcome: "released", lane: computedLane(run.name, job.settings, this.#args) };
+      if (run.unkeyed) return { outcome: "released", ...computeMissing(run, job.settings, this.#args) };
     } catch (error) {
       return this.#threw(error);
     }

@@ -58,6 +58,7 @@ export function toOutboxEntry(
       break;
     case "released":
       if (result.lane !== undefined) settlement.lane = result.lane;
+      if (result.cost !== undefined) settlement.cost = result.cost;
       if (result.interrupted) {
         settlement.executed = true;
         settlement.error = failureText(result.interrupted);
@@ -71,7 +72,7 @@ export function toOutboxEntry(
 
 /** Returns the outcome of a run that was to wait again, and ended because it was cancelled meanwhile. */
 export function toCancelled({ run, settlement }: OutboxEntry): OutboxEntry {
-  const { lane: _, ...rest } = settlement;
+  const { lane: _, cost: __, ...rest } = settlement;
   return {
     run,
     settlement: { ...rest, outcome: "cancelled", error: null, fingerprint: null },

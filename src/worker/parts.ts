@@ -25,6 +25,7 @@ export interface InstanceParts {
   logger: Logger;
   registry: Registry;
   queueLimits: ReadonlyMap<string, QueueLimit>;
+  namedLimits: ReadonlyMap<string, QueueLimit>;
   queueOrders: QueueOrders;
   counts: JobCounts;
   logbook: Logbook;

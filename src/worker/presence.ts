@@ -2,6 +2,7 @@ import { PunctualError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { failureText, toFailure } from "../run/failure.ts";
 import { defaultRetention } from "../run/retention.ts";
+import type { WorkerActivity, WorkerRequest } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import type { FactsReader } from "./facts.ts";
 import type { JobSync } from "./job-sync.ts";
@@ -44,6 +45,8 @@ export class Presence {
   #cancel: (() => void) | null = null;
   /** The work session under way: the row describes its worker. */
   session: Pick<SessionSetup, "options" | "jobSync" | "isOneProcess"> | null = null;
+  /** The activity of the session's worker. */
+  activity: WorkerActivity = "working";
   /** Whether a worker's janitor sends the heartbeats. */
   hasJanitor = false;
 
@@ -54,8 +57,8 @@ export class Presence {
     this.#facts = facts;
   }
 
-  /** Sends one heartbeat. */
-  async beat(): Promise<void> {
+  /** Sends one heartbeat. Returns what an operator has asked of the worker. */
+  async beat(): Promise<WorkerRequest | null> {
     const { id, hostname, openStore } = this.#parts;
     const store = await openStore();
     const { jobSync, options, isOneProcess } = this.session ?? {
@@ -64,8 +67,9 @@ export class Presence {
       isOneProcess: false,
     };
     const startedAt = await jobSync.startedAt(store);
-    const facts = options === null ? null : await this.#facts.read(isOneProcess ? this.#mark : null);
-    await store.beat({ id, host: hostname, pid: process.pid, ...publicOptions(options), startedAt, facts });
+    const facts =
+      options === null ? null : await this.#facts.read(isOneProcess ? this.#mark : null, this.activity);
+    return store.beat({ id, host: hostname, pid: process.pid, ...publicOptions(options), startedAt, facts });
   }
 
   /** Sends heartbeats for as long as the instance has ad hoc functions. Resolves after the first one. */

@@ -1,4 +1,5 @@
 import { Ticker } from "../schedule/ticker.ts";
+import type { WorkerRequest } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { Deadline, LAST_WRITES, Overdue, writeLast } from "./deadline.ts";
 import type { Executor } from "./executor.ts";
@@ -52,6 +53,8 @@ export class WorkSession {
   #isReady = false;
   #isStopped = false;
   #willSync = false;
+  /** Settles when no heartbeat is under way. */
+  #beats: Promise<unknown> = Promise.resolve();
 
   constructor(setup: SessionSetup, parts: SessionParts) {
     this.setup = setup;
@@ -81,6 +84,7 @@ export class WorkSession {
   /** Stops claiming, waits for the running runs, then ends. */
   stop(): void {
     this.#isStopped = true;
+    this.#parts.presence.activity = "stopping";
     if (this.#isOpen) this.setup.stopping?.();
     this.#worker?.stop();
     const { outage } = this.#parts.events;
@@ -108,6 +112,7 @@ export class WorkSession {
     const { presence } = this.#parts;
     this.#isOpen = true;
     presence.session = setup;
+    presence.activity = "working";
     try {
       const executor = await setup.open(store);
       return this.#isStopped ? 0 : await this.#workWith(executor, store);
@@ -136,7 +141,11 @@ export class WorkSession {
       ...parts,
       pending: this.#parts.pending,
       hostname: this.#parts.hostname,
-      beat: () => presence.beat(),
+      beat: () => {
+        const beat = this.#beat(worker);
+        this.#beats = Promise.allSettled([this.#beats, beat]);
+        return beat;
+      },
       sync: () => this.#sync(store),
       checkLeases: () => worker.leases.check(),
       wake: () => {
@@ -178,6 +187,34 @@ export class WorkSession {
     await janitor.reap();
   }
 
+  /** Sends a heartbeat, and obeys what an operator has asked. A second heartbeat tells at once that it has. */
+  async #beat(worker: Worker): Promise<void> {
+    const { presence } = this.#parts;
+    const before = presence.activity;
+    this.#obey(await presence.beat(), worker);
+    if (presence.activity !== before) await presence.beat();
+  }
+
+  #obey(request: WorkerRequest | null, worker: Worker): void {
+    const { presence, events, logger, id } = this.#parts;
+    if (this.#isStopped) return;
+    // A pass of run() has nothing to wait for: it ends.
+    if (request !== null && (request.action === "stop" || !this.setup.isLasting)) {
+      logger.info(`asked to ${request.action}${noteOf(request)}, with ${worker.running} running`);
+      this.stop();
+    } else if (request !== null && presence.activity === "working") {
+      presence.activity = "paused";
+      worker.setPaused(true);
+      logger.info(`paused${noteOf(request)}: claims nothing until it is resumed`);
+      events.emit("worker.paused", { worker: id, by: request.by, reason: request.reason });
+    } else if (request === null && presence.activity === "paused") {
+      presence.activity = "working";
+      worker.setPaused(false);
+      logger.info("resumed");
+      events.emit("worker.resumed", { worker: id });
+    }
+  }
+
   async #sync(store: Store): Promise<void> {
     if (!(await this.setup.jobSync.sync(store))) return;
     this.#known?.forget();
@@ -190,8 +227,14 @@ export class WorkSession {
     const write = async () => {
       await logbook.flush();
       await counts.flush();
+      // A heartbeat that is still under way would insert the row again.
+      await this.#beats;
       await presence.leave(store);
     };
     return writeLast("writing counts and log lines as the worker stops", write, this.#parts);
   }
+}
+
+function noteOf({ by, reason }: WorkerRequest): string {
+  return `${by === null ? "" : ` by ${by}`}${reason === null ? "" : ` (${reason})`}`;
 }

@@ -13,7 +13,7 @@ import { CHAIN_HELD_AT_MOST, Chains, goesBack } from "./chains.ts";
 import { type Room, roomFor } from "./claim-request.ts";
 import { CrashedRuns } from "./crashed-runs.ts";
 import { LAST_WRITES, Overdue } from "./deadline.ts";
-import { Exchanges, type WorkerRuns } from "./exchanges.ts";
+import { Exchanges } from "./exchanges.ts";
 import { Executions } from "./executions.ts";
 import type { Execution, Executor, Result, RunnableJob } from "./executor.ts";
 import { type IsolatedExecution, Isolation } from "./isolation.ts";
@@ -24,6 +24,7 @@ import { startedEvent, toOutboxEntry } from "./outbox-entry.ts";
 import { HELD_AT_MOST, Pace } from "./pace.ts";
 import type { WorkerParts } from "./parts.ts";
 import { mustBeMarked, Suspects } from "./suspects.ts";
+import type { WorkerRuns } from "./worker-runs.ts";
 
 /** Claims, executes and settles runs until it is stopped or done. `exchanges.ts` has the loop. */
 export class Worker {
@@ -103,10 +104,16 @@ export class Worker {
     return this.#ran;
   }
 
+  /** While paused it claims nothing. Releases runs that have not started; the others continue. */
+  setPaused(paused: boolean): void {
+    this.#exchanges.mode = paused ? "paused" : "working";
+    if (paused) this.#releaseAll();
+  }
+
   /** Stops claiming, releases runs that have not started, waits for the others, and aborts them after `grace`. */
   stop(): void {
-    if (this.#exchanges.isStopping) return;
-    this.#exchanges.stop();
+    if (this.#exchanges.mode === "stopping") return;
+    this.#exchanges.mode = "stopping";
     this.#releaseAll();
     const { clock, events, id } = this.#parts;
     events.emit("worker.stopping", { worker: id, running: this.#executions.size });
@@ -211,7 +218,7 @@ export class Worker {
       const isHeld = await this.#parts.store.start(run, cell.isEmpty());
       run.started = true;
       if (!isHeld) this.#exchanges.add(run, null);
-      else if (this.#exchanges.isStopping || !this.leases.trusts(run)) this.#release(run);
+      else if (this.#exchanges.mode !== "working" || !this.leases.trusts(run)) this.#release(run);
       else {
         const job = this.#jobOf(run);
         if (job) await this.#executions.runIn(this.#isolation.started(one), run, job);

@@ -1,8 +1,8 @@
 import { PunctualError } from "../errors.ts";
 import { yieldToEventLoop } from "../time.ts";
 
-/** A chain of calls that is sent when the turn of the event loop ends: whether it takes calls, and its result. */
-export class SentChain<Result> {
+/** Chained calls that are sent together when the turn of the event loop ends. Knows whether more may follow, and the result. */
+export class CallChain<Result> {
   readonly #result = Promise.withResolvers<Result>();
   readonly #unawaited: (error: unknown) => void;
   #isSent = false;
@@ -21,10 +21,10 @@ export class SentChain<Result> {
     return !this.#isSent && this.#refused === null;
   }
 
-  /** Applies a chained call. An invalid one refuses the whole chain; after the sending it throws `sent`. */
-  change(change: () => void, sent: string): void {
+  /** Applies a chained call. An invalid one refuses the whole chain. A call after the sending throws the message `tooLate`. */
+  change(change: () => void, tooLate: string): void {
     if (this.#refused) throw this.#refused.reason;
-    if (this.#isSent) throw new PunctualError("CHAIN_SENT", sent);
+    if (this.#isSent) throw new PunctualError("CHAIN_SENT", tooLate);
     try {
       change();
     } catch (reason) {
