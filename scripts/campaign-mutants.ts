@@ -1,35 +1,44 @@
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type CampaignMutant, mutants } from "../test/campaign/mutants.ts";
 import { plant } from "../test/mutants/list.ts";
 import { copyProject } from "./copy-project.ts";
 
-/** Longest that a campaign may take beyond its faults: the fleet has three minutes to finish. */
+/** Longest that a campaign may take beyond its faults. */
 const REST = 8 * 60_000;
 
-function runMutant(copy: string, mutant: CampaignMutant): string {
+/** Seconds without progress after which runs count as stuck: longer than the wait for a sweep of batches. */
+const PATIENCE = 60;
+
+async function runMutant(copy: string, mutant: CampaignMutant): Promise<string> {
   const path = join(copy, mutant.file);
   const source = readFileSync(path, "utf8");
   writeFileSync(path, plant(source, { ...mutant, tests: [] }));
-  const { database, seconds, seed, faults = [] } = mutant;
+  const { database, seconds, seed, long, faults = [] } = mutant;
   const args = ["--minutes", String(seconds / 60), "--seed", String(seed), "--database", database];
+  if (long !== undefined) args.push("--long", String(long));
   if (faults.length > 0) args.push("--faults", faults.join(","));
   try {
-    const { stdout, stderr } = spawnSync(process.execPath, ["scripts/campaign.ts", ...args], {
+    const child = spawn(process.execPath, ["scripts/campaign.ts", "--patience", String(PATIENCE), ...args], {
       cwd: copy,
-      encoding: "utf8",
+      stdio: ["ignore", "pipe", "pipe"],
       timeout: seconds * 1000 + REST,
       killSignal: "SIGKILL",
     });
-    return stdout + stderr;
+    let said = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding("utf8").on("data", (text) => (said += text));
+    await once(child, "close");
+    return said;
   } finally {
     writeFileSync(path, source);
   }
 }
 
 /** Plants the mutants whose rules contain every word, one by one, and prints whether the campaign caught each. */
-export function plantMutants(words: string[]): boolean {
+export async function plantMutants(words: string[]): Promise<boolean> {
   const chosen = mutants.filter(({ rule }) =>
     words.every((word) => rule.toLowerCase().includes(word.toLowerCase())),
   );
@@ -38,7 +47,7 @@ export function plantMutants(words: string[]): boolean {
   try {
     for (const mutant of chosen) {
       const since = performance.now();
-      const said = runMutant(copy, mutant);
+      const said = await runMutant(copy, mutant);
       const isCaught = mutant.caught.test(said);
       if (isCaught) caught++;
       const took = Math.round((performance.now() - since) / 1000);

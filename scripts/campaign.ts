@@ -1,6 +1,6 @@
 // Runs fleets of real processes on each database while faults happen, and checks that nothing was lost, doubled or over a
 // limit: `npm run campaign -- --minutes 30 --seed 7 --database postgres,galera`. Exits with 1 on a violation. `--faults`
-// chooses kinds of faults. `--mutants` plants faults in a copy of the product, and shows that each is caught.
+// chooses kinds of faults, `--patience` the seconds without progress after which runs count as stuck, `--long` the fraction of long runs. `--mutants` plants faults in a copy of the product, and shows that each is caught.
 import { parseArgs } from "node:util";
 import { runCampaign } from "../test/campaign/support/campaign.ts";
 import { summarise } from "../test/campaign/support/summary.ts";
@@ -15,13 +15,15 @@ const { values, positionals } = parseArgs({
     seed: { type: "string" },
     database: { type: "string", default: databaseNames.join(",") },
     faults: { type: "string" },
+    patience: { type: "string", default: "120" },
+    long: { type: "string", default: "0.02" },
     verbose: { type: "boolean", default: false },
     mutants: { type: "boolean", default: false },
   },
   allowPositionals: true,
 });
 
-if (values.mutants) process.exit(plantMutants(positionals) ? 0 : 1);
+if (values.mutants) process.exit((await plantMutants(positionals)) ? 0 : 1);
 
 /** The server that a target needs. */
 const SERVER_OF: Partial<Record<TargetName, ServerKind>> = {
@@ -49,6 +51,8 @@ const seconds = Number(values.minutes) * 60;
 if (!(seconds > 0)) throw new Error(`--minutes takes a number above 0, not ${values.minutes}.`);
 const seed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31));
 const faults = values.faults?.split(",");
+const patience = Number(values.patience);
+const long = Number(values.long);
 console.log(`seed ${seed}`);
 for (const target of names) {
   const server = SERVER_OF[target];
@@ -56,7 +60,15 @@ for (const target of names) {
   const print = (text: string) => {
     if (values.verbose) console.log(`${target}: ${text}`);
   };
-  const report = await runCampaign({ target, seconds, seed, print, ...(faults && { faults }) });
+  const report = await runCampaign({
+    target,
+    seconds,
+    seed,
+    patience,
+    long,
+    print,
+    ...(faults && { faults }),
+  });
   console.log(`${summarise(report)}\n${JSON.stringify({ ...report, violations: report.violations.length })}`);
   if (report.violations.length > 0) process.exitCode = 1;
 }

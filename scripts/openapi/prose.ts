@@ -48,6 +48,11 @@ export const SUMMARIES: Record<keyof Api, string> = {
   "POST /failures/:fingerprint/mute": "Mutes a group of failures, for a while or until it is unmuted.",
   "POST /failures/:fingerprint/unmute": "Ends the mute of a group of failures.",
   "GET /workers": "Returns live and silent workers with the runs that they execute.",
+  "POST /workers/:worker/pause":
+    "Asks a worker to claim nothing until it is resumed. It obeys at its next heartbeat, within about 6 seconds.",
+  "POST /workers/:worker/resume": "Lets a paused worker claim again, from its next heartbeat on.",
+  "POST /workers/:worker/stop":
+    "Asks a worker to end as after SIGTERM. It obeys at its next heartbeat, within about 6 seconds. Cannot be undone.",
   "GET /audit": "Returns a page of the actions of operators, the newest first.",
   "GET /values": "Returns values of a field of the query language that begin with a prefix.",
 };

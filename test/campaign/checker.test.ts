@@ -16,6 +16,7 @@ function scene(job = "free"): Evidence & { entries: Entry[]; finished: StoredRun
     ],
     finished: [stored(1, job, { n: 7 })],
     unfinished: [],
+    batches: [],
     booked: job === "ledger" ? [1] : [],
     footprint: { rows: {}, connections: null },
   };
@@ -28,7 +29,7 @@ function entry(at: number, by: string, what: string, more: Partial<Entry> = {}):
 }
 
 function stored(id: number, name: string, args: object, more: Partial<StoredRun> = {}): StoredRun {
-  const run = { id, name, state: COMPLETED, attempts: 1, crashes: 0, tick_at: null };
+  const run = { id, name, state: COMPLETED, attempts: 1, crashes: 0, tick_at: null, batch_id: null };
   return { ...run, args: JSON.stringify(args), ...more };
 }
 
@@ -101,6 +102,28 @@ describe("the checker of campaigns", () => {
       entry(15, "worker 2", "start", again),
       entry(25, "worker 2", "end", again),
     );
+    expect(check(evidence)).toEqual([]);
+  });
+
+  test("reports an outcome that was written over that of the last attempt", () => {
+    const evidence = scene();
+    evidence.finished[0]!.attempts = 2;
+    evidence.entries.push(entry(21, "worker 1", "run.lost", { run: 1, attempt: 1, text: "lease" }));
+    expect(check(evidence)).toEqual([]);
+    evidence.entries.push(entry(22, "worker 2", "run.lost", { run: 1, attempt: 2, text: "lease" }));
+    expect(check(evidence)).toEqual([]);
+    const of = { run: 1, attempt: 2, job: "free" };
+    evidence.entries.push(entry(30, "worker 2", "start", of), entry(40, "worker 2", "end", of));
+    expect(check(evidence)).toEqual([]);
+    evidence.entries.push(entry(41, "worker 2", "run.lost", { run: 1, attempt: 2, text: "lease" }));
+    expect(check(evidence)).toEqual([
+      "attempt 2 of run 1 in worker 2 lost its run, which no later attempt took",
+    ]);
+  });
+
+  test("accepts a completed run whose worker stopped without an answer", () => {
+    const evidence = scene();
+    evidence.entries.push(entry(21, "worker 1", "run.lost", { run: 1, attempt: 1, text: "database" }));
     expect(check(evidence)).toEqual([]);
   });
 

@@ -19,6 +19,8 @@ export interface ActorConfig {
   version: number;
   /** The first number of this producer's requests. */
   from: number;
+  /** Fraction of the runs of `free` that take seconds. */
+  long: number;
 }
 
 const config = JSON.parse(process.argv[2]!) as ActorConfig;
@@ -40,7 +42,7 @@ process.on("SIGTERM", () => (isStopping = true));
 
 const between = (least: number, most: number) => least + Math.floor(random() * (most - least + 1));
 
-function pickJob(): JobName {
+function pickJob(): JobName | "batch" {
   const sum = SHARES.reduce((total, [, share]) => total + share, 0);
   let left = random() * sum;
   for (const [name, share] of SHARES) {
@@ -54,13 +56,22 @@ function newTask(n: number, name: JobName): Task {
   const task: Task = { n, ms: between(1, 40), key: `key ${between(1, 4)}` };
   if (name === "free" && random() < 0.1) task.failures = between(1, 2);
   if (name === "free" && random() < 0.004) task.deaths = 1;
+  if (name === "free" && random() < config.long) task.ms = between(2000, 6000);
+  // Long enough that another request for the key, or the end of another member, comes meanwhile.
+  if (name === "unique" || name === "member") task.ms = between(1, 600);
   if (name === "ranked") task.rank = between(1, 5);
+  if (name === "member" && random() < 0.08) task.failures = between(1, 2);
   return task;
 }
 
 async function produce(): Promise<void> {
   for (let n = config.from; !isStopping; ) {
     const name = pickJob();
+    if (name === "batch") {
+      n = await produceBatch(n);
+      await pause(between(5, 120));
+      continue;
+    }
     const count = name === "ranked" || random() < 0.15 ? between(2, 40) : 1;
     const tasks = Array.from({ length: count }, () => newTask(n++, name));
     const numbers = tasks.map((task) => task.n);
@@ -73,6 +84,31 @@ async function produce(): Promise<void> {
     }
     await pause(between(5, 120));
   }
+}
+
+/** Makes a batch, and returns the number of the next request. */
+async function produceBatch(from: number): Promise<number> {
+  let n = from;
+  const tasks = Array.from({ length: between(1, 12) }, () => newTask(n++, "member"));
+  const ids = tasks.map((task) => task.n);
+  const callback = () => load.callback.draft().args({ n: n++, ms: 1 });
+  const batch = jobs.batch("campaign").onSuccess(callback()).onFailure(callback()).onFinish(callback());
+  if (random() < 0.3) batch.failures("cancel");
+  // The rest is added later.
+  const early = random() < 0.3 ? between(0, tasks.length) : null;
+  note("request", { job: "member", ids });
+  try {
+    const added = batch.add(load.member.many(tasks.slice(0, early ?? tasks.length)));
+    const { id } = await (early === null ? added : added.open());
+    if (early !== null) {
+      await jobs.batch(id).add(load.member.many(tasks.slice(early)));
+      await jobs.batch(id).seal();
+    }
+    note("batched", { ids: [id], text: JSON.stringify(ids) });
+  } catch (error) {
+    note("rejected", { job: "member", ids, code: codeOf(error) });
+  }
+  return n;
 }
 
 async function dispatch(name: JobName, tasks: Task[]): Promise<number[]> {
@@ -93,7 +129,7 @@ async function dispatch(name: JobName, tasks: Task[]): Promise<number[]> {
 async function operate(): Promise<void> {
   while (!isStopping) {
     const name = OPERATED[between(0, OPERATED.length - 1)]!;
-    const act = between(1, 6);
+    const act = between(1, 7);
     try {
       if (act === 1) {
         await jobs.pauseJob(name);
@@ -116,7 +152,14 @@ async function operate(): Promise<void> {
           note("retry", { run: id });
           await jobs.retry(id);
         }
-      } else if (act === 5) await jobs.prune();
+      } else if (act === 5) {
+        const { batches } = await jobs.batches({ unfinished: true, limit: 20 });
+        const id = batches[between(0, Math.max(0, batches.length - 1))]?.id;
+        if (id !== undefined) {
+          note("cancel batch", { ids: [id] });
+          await jobs.cancelBatch(id);
+        }
+      } else if (act === 6) await jobs.prune();
       else await jobs.status();
     } catch (error) {
       note("refused", { code: codeOf(error) });
@@ -132,13 +175,21 @@ async function collect(): Promise<void> {
   }
 }
 
-for (const event of ["run.lost", "run.released", "run.reaped"] as const) {
+for (const event of ["run.released", "run.reaped"] as const) {
   jobs.on(event, ({ id, name, attempt }) => note(event, { run: id, job: name, attempt }));
 }
+jobs.on("run.lost", ({ id, name, attempt, reason }) =>
+  note("run.lost", { run: id, job: name, attempt, text: reason }),
+);
 jobs.on("error", ({ error, during }) => note("error", { text: `${during}: ${String(error)}` }));
-const figures = setInterval(() => {
-  note("figures", { ids: [Math.round(process.memoryUsage().rss / 2 ** 20)] });
-}, 5000);
+/** Notes the memory of this process in MiB, and its processor time in milliseconds. */
+function noteFigures(): void {
+  const { user, system } = process.cpuUsage();
+  note("figures", {
+    ids: [Math.round(process.memoryUsage.rss() / 2 ** 20), Math.round((user + system) / 1000)],
+  });
+}
+const figures = setInterval(noteFigures, 5000);
 figures.unref();
 
 // A process that does not get the processor, or waits for a lock of SQLite, may lose its leases as a frozen one does.
@@ -164,3 +215,4 @@ else if (config.role === "operator") await operate();
 else await collect();
 note("ended");
 await jobs.stop();
+noteFigures();

@@ -5,13 +5,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Punctual } from "../../../src/index.ts";
 import { seeded } from "../../chaos/support/random.ts";
 import { findFaketime } from "../../servers/faketime.ts";
-import { Journal, noteIn } from "../../support/journal.ts";
+import { type Entry, Journal, noteIn } from "../../support/journal.ts";
 import type { Role } from "./actor.ts";
-import { check, type Evidence, type StoredRun } from "./checker.ts";
-import { connectionsLeft, countConnections, countRows, countUnfinished } from "./counts.ts";
+import { check, type Evidence } from "./checker.ts";
+import { connectionsLeft, countConnections, countRows, countUnfinished, runningTicks } from "./counts.ts";
+import { gather } from "./evidence.ts";
 import { faultsOf } from "./faults.ts";
 import { Fleet } from "./fleet.ts";
-import { codeOf, LEASE, LEDGER, OPERATED, OPERATED_QUEUE, tickNames } from "./load.ts";
+import { codeOf, OPERATED, OPERATED_QUEUE, tickNames } from "./load.ts";
 import { removeLeftDisks } from "./small-disk.ts";
 import { openTarget, type Target, type TargetName } from "./target.ts";
 
@@ -21,6 +22,13 @@ export interface CampaignOptions {
   seed: number;
   /** Kinds of faults to inject; all when absent. */
   faults?: string[];
+  /**
+   * Seconds that the fleet may take to finish one more run or batch after the last fault; 120 when absent. Leases,
+   * isolation, retries and the sweep of batches need the most.
+   */
+  patience?: number;
+  /** Fraction of the runs of one job that take seconds, so that their leases are renewed or lost; 0.02 when absent. */
+  long?: number;
   /** Prints progress. */
   print(text: string): void;
 }
@@ -37,6 +45,10 @@ export interface CampaignReport {
   executions: number;
   /** Largest resident memory of a process, in MiB. */
   memory: number;
+  /** Seconds of processor time that the processes of each role took. */
+  cpu: Record<string, number>;
+  /** How many seconds each phase took. */
+  took: Record<string, number>;
   /** Where the journal is kept; null: it was removed, because there were no violations. */
   journal: string | null;
 }
@@ -52,21 +64,14 @@ const FLEET: Partial<Record<Role, number>> = {
 /** The faults begin when the first run has ended, or after this time: on a busy machine the processes load slowly. */
 const STARTS_WITHIN = 180_000;
 
-/** How long the fleet may take to finish one more run after the last fault. Leases, isolation and retries need the most. */
-const PROGRESS_WITHIN = 120_000;
-
-/**
- * Least time between the last fault and the end of the workers. The leases of a process that was killed last expire, and
- * another worker reaps its ticks.
- */
-const CALM = 4 * LEASE * 1000;
-
 /** Runs a fleet on a database while faults happen, and checks what came of it. */
 export async function runCampaign({
   target: name,
   seconds,
   seed,
   faults: kinds,
+  patience = 120,
+  long = 0.02,
   print,
 }: CampaignOptions): Promise<CampaignReport> {
   removeLeftDisks();
@@ -77,28 +82,35 @@ export async function runCampaign({
   const note = noteIn(journal.path, "campaign");
   const jobs = new Punctual(target.urls[0]!, { logger: false });
   const hasClocks = target.kind !== "sqlite" && findFaketime() !== undefined;
-  const fleet = new Fleet({ urls: target.urls, hasClocks, journal, note, random });
+  const fleet = new Fleet({ urls: target.urls, hasClocks, long, journal, note, random });
+  const phases = new Phases();
   try {
     await jobs.install();
+    phases.end("set up");
     fleet.refill(FLEET);
     await untilWorking(journal);
+    phases.end("start");
     const faults = await injectFaults({ fleet, target, kinds, hasClocks, note, random, seconds, print });
-    const faultless = performance.now();
+    phases.end("faults");
     await fleet.end("producer", "operator", "collector");
     await fleet.deployNames();
+    phases.end("last deploy");
     await resumeAll(jobs);
-    const stuck = await untilFinished(jobs, target);
-    await pause(Math.max(0, faultless + CALM - performance.now()));
+    const stuck = await untilFinished(jobs, target, patience * 1000);
+    phases.end("finish");
     const idle = await countConnections(target);
     const ends = await fleet.end("worker", "supervisor");
+    phases.end("end workers");
     await jobs.prune();
     const footprint = { rows: await countRows(target), connections: await connectionsLeft(target, idle) };
+    phases.end("footprint");
     const evidence = { ...(await gather(target, journal)), footprint };
     const { violations: broken } = await jobs.verify();
     const violations = [...stuck, ...ends, ...broken.map(({ message }) => message), ...check(evidence)];
     const isKept = violations.length > 0;
     if (!isKept) rmSync(folder, { recursive: true });
     const figures = figuresOf(evidence);
+    phases.end("check");
     return {
       target: name,
       seed,
@@ -106,6 +118,7 @@ export async function runCampaign({
       violations,
       faults,
       ...figures,
+      took: phases.took,
       journal: isKept ? journal.path : null,
     };
   } finally {
@@ -113,6 +126,19 @@ export async function runCampaign({
     await jobs.stop();
     journal.close();
     await target.close();
+  }
+}
+
+/** Measures the phases of a campaign, which follow one another. */
+class Phases {
+  /** Seconds of each phase. */
+  readonly took: Record<string, number> = {};
+  #since = performance.now();
+
+  end(phase: string): void {
+    const now = performance.now();
+    this.took[phase] = Math.round((now - this.#since) / 100) / 10;
+    this.#since = now;
   }
 }
 
@@ -167,58 +193,54 @@ async function resumeAll(jobs: Punctual): Promise<void> {
     if (result.status === "rejected" && !isUnknown(result.reason)) throw result.reason;
 }
 
-/** Waits until no run is left but ticks. Returns a sentence if none has finished for too long. */
-async function untilFinished(jobs: Punctual, target: Target): Promise<string[]> {
+/**
+ * Waits until no run is left but ticks that came later, and no batch. Returns a sentence if nothing has finished for too
+ * long.
+ */
+async function untilFinished(jobs: Punctual, target: Target, patience: number): Promise<string[]> {
+  // A tick that a killed process has left must be reaped before the workers end.
+  const ticks = await runningTicks(target);
   let fewest = Infinity;
   let end = 0;
   for (;;) {
-    const { runs } = await jobs.runs({
-      where: `-job:${tickNames.join()} state:scheduled,ready,running`,
-      limit: 1,
-    });
-    const [run] = runs;
-    if (!run) return [];
-    const left = await countUnfinished(target);
+    const left = await countUnfinished(target, ticks);
+    if (left === 0) return [];
     if (left < fewest) {
       fewest = left;
-      end = performance.now() + PROGRESS_WITHIN;
+      end = performance.now() + patience;
     }
-    if (performance.now() > end)
-      return [`run ${run.id} of ${run.name} does not finish: ${await jobs.why(run.id)}`];
-    await pause(500);
+    if (performance.now() > end) return describeStuck(jobs);
+    await pause(200);
   }
 }
 
-async function gather(target: Target, journal: Journal): Promise<Omit<Evidence, "footprint">> {
-  const access = await target.connect();
-  const columns = "id, name, state, attempts, crashes, tick_at, args";
-  const read = async (table: string) =>
-    (await access.all<StoredRun>(`select ${columns} from punctual_${table}`)).map((row) => ({
-      ...row,
-      id: Number(row.id),
-    }));
-  try {
-    const booked = await access.all<{ run: number }>(`select run from ${LEDGER}`);
-    return {
-      entries: journal.entries,
-      finished: await read("history"),
-      unfinished: await read("runs"),
-      booked: booked.map(({ run }) => Number(run)),
-    };
-  } finally {
-    await access.close();
-  }
+async function describeStuck(jobs: Punctual): Promise<string[]> {
+  const where = `-job:${tickNames.join()} state:scheduled,ready,running`;
+  const [run] = (await jobs.runs({ where, limit: 1 })).runs;
+  if (run) return [`run ${run.id} of ${run.name} does not finish: ${await jobs.why(run.id)}`];
+  return ["a tick or a batch does not finish"];
 }
 
 function figuresOf({
   entries,
   finished,
-}: Evidence): Pick<CampaignReport, "accepted" | "finished" | "executions" | "memory"> {
+}: Evidence): Pick<CampaignReport, "accepted" | "finished" | "executions" | "memory" | "cpu"> {
   const of = (what: string) => entries.filter((entry) => entry.what === what);
   return {
-    accepted: of("accepted").reduce((sum, { ids }) => sum + ids!.length, 0),
+    accepted:
+      of("accepted").reduce((sum, { ids }) => sum + ids!.length, 0) +
+      of("batched").reduce((sum, { text }) => sum + JSON.parse(text!).length, 0),
     finished: finished.length,
     executions: of("start").length,
     memory: of("figures").reduce((most, { ids }) => Math.max(most, ids![0]!), 0),
+    cpu: cpuOf(of("figures")),
   };
+}
+
+/** Sums the last report of each process by its role. Children of a supervisor are a role of their own. */
+function cpuOf(reports: Entry[]): Record<string, number> {
+  const ofProcess = new Map(reports.map(({ by, pid, ids }) => [pid, { by, ms: ids![1]! }]));
+  const roles = Map.groupBy(ofProcess.values(), ({ by }) => by.replace(/ \d+/, ""));
+  const sum = (all: { ms: number }[]) => Math.round(all.reduce((total, { ms }) => total + ms, 0) / 100) / 10;
+  return Object.fromEntries([...roles].map(([role, all]) => [role, sum(all)]));
 }

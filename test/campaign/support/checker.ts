@@ -1,8 +1,10 @@
 import { mostAtOnce, type Try } from "../../process/support/sweep.ts";
 import type { Entry } from "../../support/journal.ts";
+import { batchesCounted } from "./batch-rules.ts";
 import { type Execution, executionsIn, trusted } from "./executions.ts";
 import { type Footprint, growthIn } from "./growth.ts";
 import { LIMITS, QUEUE_OF, TICKING, tickNames } from "./load.ts";
+import { ratesHeld } from "./rate-rules.ts";
 
 /** A run as it is in the tables at the end. */
 export interface StoredRun {
@@ -14,6 +16,23 @@ export interface StoredRun {
   tick_at: number | null;
   /** JSON. */
   args: string | null;
+  /** The id of its batch, for a callback with a suffix; null: it belongs to none. */
+  batch_id: string | null;
+}
+
+/** A batch as it is in the tables at the end, with the counts of its members. */
+export interface StoredBatch {
+  id: number;
+  /** 1: the first failure cancels the other members. */
+  cancels: number;
+  sealed_at: number | null;
+  cancelled_at: number | null;
+  finished_at: number | null;
+  added: number;
+  completed: number;
+  failed: number;
+  cancelled: number;
+  skipped: number;
 }
 
 /** All that is known after a campaign. */
@@ -21,14 +40,15 @@ export interface Evidence {
   entries: readonly Entry[];
   finished: readonly StoredRun[];
   unfinished: readonly StoredRun[];
+  batches: readonly StoredBatch[];
   /** The runs that have rows in the ledger, once for each row. */
   booked: readonly number[];
   footprint: Footprint;
 }
 
-const COMPLETED = 3;
-const FAILED = 4;
-const CANCELLED = 5;
+export const COMPLETED = 3;
+export const FAILED = 4;
+export const CANCELLED = 5;
 
 /** Attempts of a job, as `defineLoad` sets them. */
 const MOST_ATTEMPTS = 6;
@@ -41,8 +61,11 @@ export function check(evidence: Evidence): string[] {
     ...nothingDoubled(evidence),
     ...outcomesHaveCauses(evidence, executions),
     ...attemptsOnce(evidence, executions),
+    ...lostToLater(evidence, executions),
     ...neverTwiceAtOnce(executions),
     ...limitsHeld(executions),
+    ...ratesHeld(evidence, executions),
+    ...batchesCounted(evidence, executions),
     ...uniqueKeysHeld(evidence, executions),
     ...ordered(evidence, executions),
     ...ranked(evidence, executions),
@@ -96,10 +119,14 @@ function nothingDoubled({ entries, finished, unfinished }: Evidence): string[] {
   return wrong;
 }
 
-function outcomesHaveCauses({ entries, finished }: Evidence, executions: Execution[]): string[] {
+function outcomesHaveCauses({ entries, finished, batches }: Evidence, executions: Execution[]): string[] {
   const of = Map.groupBy(executions, ({ run }) => run);
   const cancelled = new Set(entries.filter(({ what }) => what === "cancel").map(({ run }) => run));
-  return finished.flatMap(({ id, name, state, crashes }) => {
+  const cancelledBatches = new Set(
+    batches.flatMap(({ id, cancelled_at }) => (cancelled_at === null ? [] : [String(id)])),
+  );
+  return finished.flatMap(({ id, name, state, crashes, batch_id }) => {
+    const isCancelled = cancelled.has(id) || (batch_id !== null && cancelledBatches.has(batch_id));
     const mine = of.get(id) ?? [];
     const failures = mine.filter(({ failed }) => failed).length;
     // The transaction of a ledger's handler may have completed the run although its answer was lost, or its process
@@ -107,7 +134,7 @@ function outcomesHaveCauses({ entries, finished }: Evidence, executions: Executi
     const isDone = ({ succeeded }: Execution) => succeeded || name === "ledger";
     if (state === COMPLETED && !mine.some(isDone))
       return [`run ${id} of ${name} completed, and no handler of it returned`];
-    if (state === CANCELLED && !cancelled.has(id)) return [`run ${id} of ${name} was cancelled by nobody`];
+    if (state === CANCELLED && !isCancelled) return [`run ${id} of ${name} was cancelled by nobody`];
     if (state === FAILED && failures < 1 && crashes < 2)
       return [`run ${id} of ${name} failed after ${failures} failures and ${crashes} crashes`];
     if (
@@ -131,6 +158,31 @@ function attemptsOnce({ entries }: Evidence, executions: Execution[]): string[] 
     if (!other || retried.has(one.run)) return [];
     return [`attempt ${one.attempt} of run ${one.run} started in ${other.by} and in ${one.by}`];
   });
+}
+
+/**
+ * An attempt loses its run to a later one, to a cancellation or to a crash. If the last attempt of a completed run lost
+ * it, another one has written its outcome over it. A ledger completes its run before its worker settles. A worker that
+ * stopped without an answer does not know whether its outcome was written.
+ */
+function lostToLater({ entries, finished }: Evidence, executions: Execution[]): string[] {
+  // A run that was taken and never started is given back. Its next attempt has the same number, and may be in the same
+  // process.
+  const starts = new Map(executions.map(({ pid, run, attempt, from }) => [`${pid} ${run} ${attempt}`, from]));
+  const hasStarted = (attempt: string, at: number) => (starts.get(attempt) ?? Number.POSITIVE_INFINITY) < at;
+  const completed = new Map(
+    finished
+      .filter(({ name, state }) => state === COMPLETED && name !== "ledger")
+      .map(({ id, attempts }) => [id, attempts]),
+  );
+  return entries.flatMap(({ at, what, run, attempt, by, pid, text }) =>
+    what === "run.lost" &&
+    text === "lease" &&
+    completed.get(run!) === attempt &&
+    hasStarted(`${pid} ${run} ${attempt}`, at)
+      ? [`attempt ${attempt} of run ${run} in ${by} lost its run, which no later attempt took`]
+      : [],
+  );
 }
 
 function neverTwiceAtOnce(executions: Execution[]): string[] {

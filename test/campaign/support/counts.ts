@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Footprint } from "./growth.ts";
+import { type Footprint, MOST_LEFT } from "./growth.ts";
 import { tickNames } from "./load.ts";
 import type { Target } from "./target.ts";
 
@@ -13,7 +13,7 @@ const CONNECTIONS: Record<string, string> = {
 const BOUNDED = ["workers", "exchanges"];
 const BOUNDED_ON_SERVERS = ["gates", "receipts"];
 
-async function count(target: Target, statement: string): Promise<number> {
+async function count(target: Pick<Target, "connect">, statement: string): Promise<number> {
   const access = await target.connect();
   try {
     const [row] = await access.all<{ n: number }>(statement);
@@ -38,16 +38,35 @@ export async function connectionsLeft(
   let left = 0;
   for (let look = 0; look < 20; look++) {
     left = (await countConnections(target))!;
-    if (left <= 3) break;
+    if (left <= MOST_LEFT) break;
     await pause(500);
   }
   return { idle, left };
 }
 
-/** Number of runs that have not finished, without ticks. */
-export function countUnfinished(target: Target): Promise<number> {
-  const names = tickNames.map((name) => `'${name}'`);
-  return count(target, `select count(*) as n from punctual_runs where name not in (${names.join()})`);
+const ticking = tickNames.map((name) => `'${name}'`).join();
+
+/** The attempts of ticks that are under way. */
+export async function runningTicks(target: Pick<Target, "connect">): Promise<string[]> {
+  const access = await target.connect();
+  try {
+    const rows = await access.all<{ token: string }>(
+      `select lease_token as token from punctual_runs where state = 2 and name in (${ticking})`,
+    );
+    return rows.map(({ token }) => token);
+  } finally {
+    await access.close();
+  }
+}
+
+/** Number of runs and sealed batches that have not finished; of ticks, only of these attempts. */
+export function countUnfinished(target: Pick<Target, "connect">, ticks: string[]): Promise<number> {
+  const tokens = ticks.map((token) => `'${token}'`).join() || "''";
+  return count(
+    target,
+    `select (select count(*) from punctual_runs where name not in (${ticking}) or lease_token in (${tokens})) +
+       (select count(*) from punctual_batches where sealed_at is not null and finished_at is null) as n`,
+  );
 }
 
 export async function countRows(target: Target): Promise<Record<string, number>> {

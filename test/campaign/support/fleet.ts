@@ -20,6 +20,8 @@ export interface FleetParts {
   urls: string[];
   /** Whether the clocks of its processes can be set; the folder of the journal has a file for each. */
   hasClocks: boolean;
+  /** Fraction of the runs of `free` that take seconds. */
+  long: number;
   journal: Journal;
   note: Note;
   random(): number;
@@ -46,7 +48,7 @@ export class Fleet {
   }
 
   start(role: Role): Member {
-    const { urls, journal, random } = this.#parts;
+    const { urls, journal, random, long } = this.#parts;
     const number = ++this.#started;
     const name = `${role} ${number}`;
     const config: ActorConfig = {
@@ -57,6 +59,7 @@ export class Fleet {
       seed: Math.floor(random() * 2 ** 31),
       version: this.#version,
       from: number * NUMBERS,
+      long,
     };
     const { env, setClock } = this.#clock(number);
     const child = startChild(SCRIPT, [JSON.stringify(config)], {
@@ -110,9 +113,16 @@ export class Fleet {
     }
   }
 
-  /** Deploys the version that renames jobs, if another one runs: the old code does not know the new names. */
+  /** Deploys the version that renames jobs everywhere, if another one runs: the old code does not know the new names. */
   async deployNames(): Promise<void> {
-    if (!isNext(this.#version)) await this.deploy();
+    if (isNext(this.#version)) return;
+    this.#version++;
+    await Promise.all(
+      this.alive("worker", "supervisor").map(async (member) => {
+        await this.#end(member);
+        this.start(member.role);
+      }),
+    );
   }
 
   /** Ends processes in good order; returns a sentence for each that did not end well. */

@@ -18,7 +18,7 @@ const GATES = 256;
 const MOST_IDLE = 77;
 
 /** The campaign's own connections. */
-const MOST_LEFT = 12;
+export const MOST_LEFT = 12;
 
 /** In MiB. A process of the fleet takes 100 to 350. */
 const MOST_MEMORY = 700;

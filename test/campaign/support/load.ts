@@ -25,10 +25,16 @@ export const LIMITS = {
   queue: { narrow: 3 } as Record<string, number>,
 };
 
+/** Starts that any window of the length `per` may have, in milliseconds, whatever is deployed. */
+export const RATES = {
+  job: { metered: { limit: 12, per: 1000 } } as Record<string, { limit: number; per: number }>,
+  key: { quota: { limit: 4, per: 1000 } } as Record<string, { limit: number; per: number }>,
+};
+
 export const QUEUE_OF: Record<string, string> = { crowd: "narrow" };
 
-/** Jobs that producers dispatch, with their share of the requests. */
-export const SHARES: [JobName, number][] = [
+/** Jobs that producers dispatch, and batches, with their share of the requests. */
+export const SHARES: [JobName | "batch", number][] = [
   ["free", 8],
   ["serial", 4],
   ["ranked", 2],
@@ -39,6 +45,9 @@ export const SHARES: [JobName, number][] = [
   ["flex", 3],
   ["unique", 3],
   ["ledger", 3],
+  ["metered", 2],
+  ["quota", 2],
+  ["batch", 3],
 ];
 
 export type JobName =
@@ -51,7 +60,11 @@ export type JobName =
   | "crowd"
   | "flex"
   | "unique"
-  | "ledger";
+  | "ledger"
+  | "metered"
+  | "quota"
+  | "member"
+  | "callback";
 
 /**
  * Jobs that tick, with the names that each version gives them. `isSteady`: they tick every second, whatever is deployed.
@@ -84,6 +97,10 @@ export const isNext = (version: number): boolean => version % 2 === 1;
 /** Defines the jobs of a campaign as the given version of the code does. */
 export function defineLoad(jobs: Punctual, note: Note, version: number): Record<JobName, Definition<Task>> {
   const handler: Handler<Task> = (task, run) => work(task, run, note);
+  const meter: Handler<Task> = async (task, run) => {
+    await noteClaim(jobs, run, note);
+    await work(task, run, note);
+  };
   const define = (name: JobName, handle = handler) =>
     jobs.define(name, handle).attempts({ max: ATTEMPTS, base: 0.2, cap: 1 }).lease(LEASE);
   jobs.queue("narrow", { concurrency: LIMITS.queue.narrow! });
@@ -108,6 +125,13 @@ export function defineLoad(jobs: Punctual, note: Note, version: number): Record<
     flex: define("flex").concurrency(isNext(version) ? 2 : 3),
     unique: define("unique").concurrency(0),
     ledger: define("ledger", (task, run) => book(task, run, note)).concurrency(0),
+    metered: define("metered", meter).concurrency(0).rate(RATES.job.metered!.limit, "1s"),
+    quota: define("quota", meter)
+      .concurrency(0)
+      .rate(null, "1s", { perKey: RATES.key.quota!.limit, by: ({ key }) => key }),
+    // Few attempts, so that batches fail.
+    member: define("member").attempts({ max: 2, base: 0.2 }).concurrency(0),
+    callback: define("callback").concurrency(0),
   };
 }
 
@@ -117,6 +141,15 @@ function begin(run: RunContext, note: Note) {
   note("start", of);
   run.signal.addEventListener("abort", () => note("abort", { ...of, code: codeOf(run.signal.reason) }));
   return of;
+}
+
+/** Notes the time that the claim of a run under a rate has written, by the clock of the database. */
+async function noteClaim(jobs: Punctual, run: RunContext, note: Note): Promise<void> {
+  const stored = await jobs.find(run.id).catch(() => null);
+  // If the lease is lost, the row may be that of another attempt.
+  if (stored?.state !== "running" || stored.attempts !== run.attempt) return;
+  const { id, attempt, name, key } = run;
+  note("claimed", { run: id, attempt, job: name, key, ids: [stored.startedAt!.getTime()] });
 }
 
 async function work(task: Task, run: RunContext, note: Note): Promise<void> {

@@ -53,10 +53,14 @@ const IDS: Record<DatabaseName, string> = {
 
 export async function openTarget(name: TargetName): Promise<Target> {
   const target = await open(name);
-  const access = await target.connect();
-  await access.all(`create table ${LEDGER} (${IDS[target.kind]}, run bigint not null)`);
-  await access.close();
+  await createLedger(target);
   return target;
+}
+
+export async function createLedger({ connect, kind }: Pick<Target, "connect" | "kind">): Promise<void> {
+  const access = await connect();
+  await access.all(`create table ${LEDGER} (${IDS[kind]}, run bigint not null)`);
+  await access.close();
 }
 
 async function open(name: TargetName): Promise<Target> {
