@@ -252,8 +252,8 @@ describe("queue()", () => {
     [{ fair: true, weight: 3 }, "by key, such as { gold: 3 }", "got 3", "weights of run() or forever()"],
     [{ fair: true, weight: { gold: 0 } }, 'the weight of the key "gold"', "from 1 to 1000", "got 0"],
     [{ fair: true, weight: { gold: 1.5 } }, "a whole number", "got 1.5"],
-    [{ patience: "500ms" }, "at least 1 s, or null for none", 'got "500ms"'],
-    [{ patience: 0 }, "at least 1 s"],
+    [{ patience: "59s" }, "at least 1 min, or null for none", 'got "59s"'],
+    [{ patience: 0 }, "at least 1 min"],
   ] as [unknown, ...string[]][])("refuses %j", async (options, ...parts) => {
     const { jobs } = open();
     await expectRefusal(

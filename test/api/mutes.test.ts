@@ -17,6 +17,7 @@ describe("a muted group of failures", () => {
     const { jobs, clock } = open();
     const fingerprint = await fail(jobs, "mail", new Error("connect ETIMEDOUT 10.0.0.1"));
     expect((await jobs.health()).level).toBe("degraded");
+    await expect(jobs.mute(fingerprint, { for: 0 })).rejects.toMatchObject({ code: "INVALID_DURATION" });
     await jobs.mute(fingerprint, { by: "ana", reason: "the provider works on it", for: "1h" });
     expect((await jobs.health()).level).toBe("healthy");
     const until = new Date(clock.now() + 3600_000);
@@ -39,6 +40,64 @@ describe("a muted group of failures", () => {
     const { level, sentences } = await jobs.health();
     expect(level).toBe("degraded");
     expect(sentences).toEqual([expect.stringMatching(/^third: /)]);
+  });
+
+  test("does not hide another error of the same job, whichever comes last", async () => {
+    const { jobs, clock } = open();
+    let message = "connect ETIMEDOUT";
+    jobs.define("mail", () => {
+      if (message !== "") throw new Error(message);
+    });
+    const attempt = async (next: string) => {
+      message = next;
+      await clock.advance(1);
+      await jobs.dispatch("mail");
+      await jobs.run();
+    };
+    await attempt("connect ETIMEDOUT");
+    const [group] = (await jobs.failures()).groups;
+    await jobs.mute(group!.fingerprint!);
+    expect((await jobs.health()).level).toBe("healthy");
+    await attempt("the disk is full");
+    await attempt("connect ETIMEDOUT");
+    expect((await jobs.health()).sentences).toEqual(["mail: 3 attempts in a row failed: the disk is full"]);
+    expect((await jobs.status()).jobs[0]).toMatchObject({
+      mute: null,
+      lastError: "the disk is full",
+      errors: [
+        { message: "connect ETIMEDOUT", mute: { fingerprint: group!.fingerprint } },
+        { message: "the disk is full", mute: null },
+      ],
+    });
+    await attempt("");
+    expect((await jobs.status()).jobs[0]).toMatchObject({ errors: [], mute: null, fails: 0 });
+    await attempt("connect ETIMEDOUT");
+    expect((await jobs.health()).level).toBe("healthy");
+  });
+
+  test("of a failure that no run has is refused", async () => {
+    const { jobs } = open();
+    await expect(jobs.mute("1f0c5a7e9b3d2c48")).rejects.toMatchObject({
+      code: "UNKNOWN_FAILURE",
+      message: expect.stringContaining("no failed run has this fingerprint"),
+    });
+    expect(await jobs.mutes()).toEqual([]);
+  });
+
+  test("may be muted while its runs are still retried", async () => {
+    const { jobs } = open();
+    jobs
+      .define("mail", () => {
+        throw new Error("no");
+      })
+      .retries(3);
+    await jobs.dispatch("mail");
+    await jobs.run();
+    const [error] = (await jobs.status()).jobs[0]!.errors;
+    await jobs.mute(error!.fingerprint);
+    expect((await jobs.health()).level).toBe("healthy");
+    await jobs.mute(error!.fingerprint, { reason: "again" });
+    expect(await jobs.mutes()).toMatchObject([{ reason: "again" }]);
   });
 
   test("counts again when it is unmuted", async () => {

@@ -102,6 +102,7 @@ describe("a paused queue", () => {
       "pauseQueue for",
       'got "ever"',
     );
+    await expectRefusal(() => jobs.pauseQueue("a", { for: "0s" }), "INVALID_DURATION", "longer than 0");
     await expectRefusal(() => jobs.pauseQueue("a", { until: 5 } as object), "INVALID_OPTION", "Known: for");
   });
 });

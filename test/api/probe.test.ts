@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { type Probe, type ProbeOptions, type ProbeTarget, startProbe } from "../../src/index.ts";
-import { toAddress } from "../../src/metrics/address.ts";
+import { toAddress } from "../../src/metrics/listen.ts";
 import { TestClock } from "../../src/testing/index.ts";
 import { heard, open } from "./support/instance.ts";
 import { parsePrometheus } from "./support/prometheus.ts";

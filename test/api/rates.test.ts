@@ -15,6 +15,13 @@ describe("a rate is refused", () => {
   for (const [what, limit, per, options, message] of [
     ["of 0", 0, "1m", {}, "Expected the limit of rate() as a whole number of at least 1, got 0."],
     [
+      "of 2^40",
+      2 ** 40,
+      "1m",
+      {},
+      "Expected the limit of rate() as a whole number of at most 2147483647, got 1099511627776.",
+    ],
+    [
       "of a fraction",
       1.5,
       "1m",
@@ -134,7 +141,7 @@ test("runs start as the rate admits them, and why() says when the next may", asy
 test("rates() refuses a kind that it does not know", async () => {
   const { jobs } = scene();
   await expect(jobs.rates({ kind: "tenant" as never })).rejects.toThrow(
-    'Expected the kind of rates() as one of job, key, queue, got "tenant".',
+    'Expected the kind of rates() as one of job, key, queue, limit, got "tenant".',
   );
 });
 

@@ -35,7 +35,8 @@ test("a batch is shown with its counts, callbacks and failures", async () => {
   expect(stdout).toContain(`Batch ${batch.id} import 42: finished`);
   expect(stdout).toMatch(/Progress +\S+ +100 % +3\/3/);
   expect(stdout).toMatch(/Completed +2/);
-  expect(stdout).toMatch(/done +completed/);
+  expect(stdout).toMatch(/On +Id +Job +State/);
+  expect(stdout).toMatch(/finish +\d+ +done +completed/);
   expect(stdout).toContain("Error: negative");
   expect(stdout + stderr).toContain(`punctual batch retry ${batch.id}`);
   const members = await call("list", "--where", `batch:${batch.id} state:failed`, "--json");
@@ -49,6 +50,12 @@ test("a batch is sealed, cancelled and retried, and who did it is recorded", asy
   const { call, jobs, batch } = await imports();
   const open = await jobs.batch("left open").open();
   expect((await call("batch", "seal", String(open.id))).stdout).toBe(`batch ${open.id} sealed\n`);
+  expect((await call("batch", "seal", String(open.id))).stdout).toBe(
+    `batch ${open.id}: it has finished; nothing changed\n`,
+  );
+  expect((await call("batch", "seal", String(batch.id))).stdout).toBe(
+    `batch ${batch.id}: it was sealed before; nothing changed\n`,
+  );
   expect(await open.status()).toMatchObject({ state: "finished" });
   expect((await call("batch", "cancel", String(batch.id))).stdout).toBe(`batch ${batch.id} cancelled\n`);
   expect(await batch.status()).toMatchObject({ state: "finished", cancelled: 3 });
@@ -58,4 +65,26 @@ test("a batch is sealed, cancelled and retried, and who did it is recorded", asy
   expect(await batch.status()).toMatchObject({ state: "running", waiting: 3 });
   const { entries } = await jobs.audit();
   expect(entries.map(({ action }) => action)).toEqual(["batch.retry", "batch.cancel", "batch.seal"]);
+});
+
+test("a batch shows which callback is dispatched when, and a callback its batch", async () => {
+  const { call, jobs } = scene();
+  const row = jobs.define("row", () => {});
+  const told = jobs.define("told", () => {});
+  const batch = await jobs.batch("two").add(row, row).onFinish(told).onFailure(told);
+  const waiting = (await call("show", `batch:${batch.id}`)).stdout;
+  expect(waiting).toMatch(/finish +\S+ +told +not yet dispatched/);
+  expect(waiting).toMatch(/failure +\S+ +told +not yet dispatched/);
+  await jobs.run();
+  const { stdout } = await call("show", `batch:${batch.id}`);
+  expect(stdout).toMatch(/finish +\d+ +told +completed/);
+  expect(stdout).toMatch(/failure +\S+ +told +not dispatched/);
+  const [member, callback] = await Promise.all([
+    jobs.runs({ where: `batch:${batch.id}`, limit: 1 }),
+    jobs.runs({ where: `batch:${batch.id}/*`, limit: 1 }),
+  ]);
+  expect((await call("show", String(member.runs[0]!.id))).stdout).toMatch(/Batch +1$/m);
+  expect((await call("show", String(callback.runs[0]!.id))).stdout).toMatch(/Batch +1, on finish$/m);
+  const [one] = await row.dispatchMany([{}, {}]);
+  expect((await call("show", String(one!.id))).stdout).not.toContain("Batch");
 });

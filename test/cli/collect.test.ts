@@ -59,7 +59,12 @@ test("exits after a number of runs, and serves only the given queues", async () 
   expect((await run(["collect", "--queues", "others"], { cwd })).stdout).toContain("ran nothing");
   const due = await run(["collect", "--dry-run", "--queues", "!default"], { cwd });
   expect(due.stderr).toContain("nothing is due");
-  expect((await run(["collect", "--queues", "!default"], { cwd })).stdout).toContain("ran nothing");
+  const others = await run(["collect", "--queues", "!default"], { cwd });
+  expect(others.stdout).toBe("ran nothing: nothing is due\n");
+  await run(["pause", "queue", "default"], { cwd });
+  const paused = await run(["collect"], { cwd });
+  expect(paused.stdout).toContain("ran nothing: 1 due run could not start. To see why: punctual doctor");
+  await run(["resume", "queue", "default"], { cwd });
   const shared = ["collect", "--queues", "others*3", "--queues", "default,!bulk"];
   expect((await run(shared, { cwd })).stdout).toContain("ran 1 run ");
 });

@@ -28,7 +28,7 @@ async function withNames() {
 describe("completion", () => {
   test("lists commands, subcommands, options and their values", async () => {
     const { words } = await withNames();
-    expect(await words("re")).toEqual(["retry", "resume"]);
+    expect(await words("re")).toEqual(["retry", "resume", "reopen"]);
     expect(await words("schedule", "")).toEqual(["list", "next", "run"]);
     expect(await words("schedule", "list", "--l")).toEqual(["--late"]);
     expect(await words("status", "--js")).toContain("--json");
@@ -48,7 +48,7 @@ describe("completion", () => {
         async () => isDeepStrictEqual(await words(...typed), expected),
       );
     await offers(["emails.send", "emails:weekly"], "status", "ema");
-    expect(await words("pause", "")).toEqual(["queue", "job", "schedule"]);
+    expect(await words("pause", "")).toEqual(["queue", "job", "schedule", "worker"]);
     await offers(["default", "emails"], "pause", "queue", "");
     await offers(["default"], "pause", "queue", "emails", "d");
     await offers(["default", "emails"], "work", "--queues", "");

@@ -75,6 +75,37 @@ describe("doctor", () => {
     db.close();
   });
 
+  test("compares the rates of the code and the config with those of the database", async () => {
+    const { call, cwd, db } = await project();
+    write(cwd, {
+      "jobs/report.ts": JOBS.replace(".concurrency(3)", '.concurrency(3).rate(5, "1m", { perKey: 2 })'),
+      "punctual.config.ts": 'export default { queues: { api: { rate: { limit: 9, per: "1s" } } } };',
+    });
+    db.exec("insert into punctual_queues (name, lim) values ('api', 0)");
+    const { checks } = JSON.parse((await call("doctor", "--json")).stdout);
+    const texts = checks.map(({ text }: { text: string }) => text);
+    for (const text of [
+      'job "report" may start 5 in 1 min according to the code here, but any number in any time according to the database',
+      'job "report" may start 2 in 1 min for each key according to the code here, but any number in any time according to the database',
+      'queue "api" may start 9 in 1 s according to the config, but any number in any time according to the database',
+    ])
+      expect(texts).toContain(text);
+    db.close();
+  });
+
+  test("says that a count is a lower bound", async () => {
+    const { call, db } = await project();
+    db.exec(
+      `insert into punctual_runs (name, queue, lane, limited, priority, run_at, state, created_at)
+       with recursive series (n) as (select 1 union all select n + 1 from series where n < 10100)
+       select 'report', 'default', 'report', 0, 100, 1000, 1, 1000 from series`,
+    );
+    const { checks } = JSON.parse((await call("doctor", "--json")).stdout);
+    const texts = checks.map(({ text }: { text: string }) => text);
+    expect(texts).toContainEqual(expect.stringMatching(/^no worker is alive, with [\d,]+ or more runs due$/));
+    db.close();
+  });
+
   test("names paused queues, and paused jobs with waiting runs", async () => {
     const { call, jobs } = await project();
     await jobs.pauseQueue("bulk mail", { by: "ana", reason: "the provider is down" });
@@ -109,6 +140,22 @@ describe("doctor", () => {
     const texts = checks.map(({ text, cure }: { text: string; cure?: string }) => `${text} -> ${cure}`);
     expect(texts).toContain('run 1 of "report" has crashed, and waits to be alone on w1 -> punctual show 1');
     expect(texts).toContain('run 2 of "report" has crashed, and is alone on w1, child 2 -> punctual show 2');
+  });
+
+  test("names limits that no process has defined", async () => {
+    const { call, jobs } = await project();
+    jobs.schedule("sum", () => {}).under("openai");
+    await jobs.run();
+    const { checks } = JSON.parse((await call("doctor", "--json")).stdout);
+    expect(checks).toContainEqual(
+      expect.objectContaining({
+        level: "warning",
+        text: 'no process has defined the limit "openai", and no run of "sum" starts',
+      }),
+    );
+    jobs.limit("openai", { concurrency: 2 });
+    await jobs.run();
+    expect((await call("doctor", "--json")).stdout).not.toContain("openai");
   });
 
   test("names excluded queues, and reports that no worker ticks", async () => {

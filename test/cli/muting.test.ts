@@ -16,6 +16,13 @@ test("mute and unmute a group of failures, and record who did it", async () => {
   expect(await jobs.mutes()).toMatchObject([
     { fingerprint, reason: "known", by: expect.stringMatching(/@/) },
   ]);
+  const listed = JSON.parse((await call("list", "mutes", "--json")).stdout);
+  expect(listed.mutes).toMatchObject([
+    { fingerprint, reason: "known", count: 1, jobs: ["mail"], error: "Error: connect ETIMEDOUT" },
+  ]);
+  expect((await call("list", "mutes")).stdout).toMatch(
+    new RegExp(`^Fingerprint .*\\n${fingerprint} .*known`),
+  );
   expect((await call("unmute", fingerprint)).stdout).toBe(`failures ${fingerprint} unmuted\n`);
   expect((await call("unmute", fingerprint)).stdout).toBe(`failures ${fingerprint} were not muted\n`);
   expect((await jobs.audit()).entries).toMatchObject([
@@ -30,4 +37,14 @@ test("a text that is no fingerprint is refused", async () => {
   const { code, stderr } = await call("mute", "not a fingerprint");
   expect(code).not.toBe(0);
   expect(stderr).toContain("expected the fingerprint of a group of failures");
+});
+
+test("a fingerprint that no failed run has is refused", async () => {
+  const { call, jobs } = scene();
+  await jobs.install();
+  expect(await call("mute", "1f0c5a7e9b3d2c48")).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining("no failed run has this fingerprint"),
+  });
+  expect(await jobs.mutes()).toEqual([]);
 });

@@ -102,7 +102,7 @@ describe("pause and resume", () => {
     [
       ["pause", "queues", "emails"],
       2,
-      'Invalid value "queues" of <what>. Expected queue, job, schedule. Did you mean "queue"?',
+      'Invalid value "queues" of <what>. Expected queue, job, schedule, worker. Did you mean "queue"?',
     ],
     [["pause", "queue", "emails", "--all"], 2, "--all means every queue"],
     [["pause", "queue", "emails", "--for", "ever"], 2, "Expected a duration as seconds or text"],

@@ -37,5 +37,38 @@ test("without a rate, rates says so", async () => {
   jobs.define("mail", async () => {});
   await jobs.run();
   const { stdout, stderr } = await call("rates");
-  expect(stdout + stderr).toContain("No job and no queue has a rate.");
+  expect(stdout + stderr).toContain("No job, no queue and no named limit has a rate.");
+});
+
+test("a rate that was slowed down by mistake is reopened, and who did it is recorded", async () => {
+  const { call, jobs } = scene();
+  const mail = jobs.define("mail", async (_, run) => run.slowDown("1h")).rate(20, "1m");
+  await mail.dispatch({});
+  await jobs.run();
+  expect((await call("reopen", "job", "mail")).stdout).toBe("job mail: 1 rate reopened\n");
+  expect((await jobs.rates())[0]).toMatchObject({ slowedUntil: null, opensAt: null, spent: 1 });
+  expect((await call("reopen", "job", "mail", "--key", "a")).stdout).toBe(
+    "job mail, key a: no rate was slowed down; nothing changed\n",
+  );
+  expect(JSON.parse((await call("reopen", "queue", "default", "--json")).stdout)).toMatchObject({
+    reopened: 0,
+  });
+  const { code, stderr } = await call("reopen", "queue", "default", "--key", "a");
+  expect([code, stderr]).toEqual([2, expect.stringContaining("--key belongs to a job")]);
+  const { entries } = await jobs.audit();
+  expect(entries).toMatchObject([{ action: "rate.reopen", target: "job mail", details: { reopened: 1 } }]);
+});
+
+test("the rate of a named limit is reopened", async () => {
+  const { call, jobs } = scene();
+  jobs.limit("api", { rate: { limit: 20, per: "1m" } });
+  const mail = jobs.define("mail", async (_, run) => run.slowDown("1h")).under("api");
+  await mail.dispatch({});
+  await jobs.run();
+  expect((await call("reopen", "limit", "api")).stdout).toBe("limit api: 1 rate reopened\n");
+  expect(await jobs.rates({ name: "api" })).toMatchObject([{ slowedUntil: null, spent: 1 }]);
+  for (const kind of ["job", "queue", "limit"])
+    expect(await call("reopen", kind, "missing")).toMatchObject({ code: 3 });
+  const { code, stderr } = await call("reopen", "limit", "api", "--key", "a");
+  expect([code, stderr]).toEqual([2, expect.stringContaining("a limit has one rate")]);
 });

@@ -102,7 +102,7 @@ describe("status", () => {
     const { stdout } = await call("status", "--queues", "--workers");
     expect(stdout).toMatch(/! heavy +open +1 /);
     expect(stdout).toMatch(/newsletters +paused until/);
-    expect(stdout).toMatch(/web-1:4400 +w-web-1 +10 +default, emails/);
+    expect(stdout).toMatch(/web-1:4400 +w-web-1 +working +10 +default, emails/);
   });
 
   test("exits with 2 for an unknown order", async () => {

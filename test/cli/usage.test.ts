@@ -26,7 +26,7 @@ test.each<[string[], string]>([
   ],
   [
     ["list", "failure"],
-    'Invalid value "failure" of <what>. Expected runs, jobs, queues, workers, failures, schedules, batches, rates, actions. Did you mean "failures"?',
+    'Invalid value "failure" of <what>. Expected runs, jobs, queues, workers, failures, mutes, schedules, batches, rates, actions. Did you mean "failures"?',
   ],
   [["status", "--color=red"], 'Invalid value "red" of --color <when>. Expected always, never, auto.'],
   [["--jobs=", "doctor"], 'Invalid value "" of --jobs <glob>. Expected a file, a folder or a glob.'],

@@ -9,6 +9,48 @@ const onServer: Pick<Mutant, "tests" | "stores"> = {
 
 export const mutants: Mutant[] = [
   {
+    rule: "A worker learns from its look that the batch of claimed members is cancelled.",
+    file: "src/store/sql/batches.ts",
+    find: "    await this.#claimed.looked(found, claimed);\n",
+    replace: "    void claimed;\n",
+    tests,
+    stores,
+    only: "that a dead process has begun to cancel",
+  },
+  {
+    rule: "Members of a batch that is known to be cancelled do not start.",
+    file: "src/store/sql/claimed-members.ts",
+    find: "if (this.#cancelled.has(batch)) suspected.push(batch);",
+    replace: "if (this.#cancelled.size < 0) suspected.push(batch);",
+    tests,
+    stores,
+    only: "that a dead process has begun to cancel",
+  },
+  {
+    rule: "Members start again after a retry has removed the mark of a cancelled batch.",
+    file: "src/store/sql/claimed-members.ts",
+    find: "    for (const batch of batches) this.#cancelled.delete(batch);\n    for (const group",
+    replace: "    for (const group",
+    tests,
+    stores,
+    only: "that a dead process has begun to cancel",
+  },
+  {
+    rule: "A wait goes on through an outage.",
+    file: "src/operate/wait.ts",
+    find: "if (last === null || !isOutage(error) || isGivenUp(error)) throw error;",
+    replace: "if (last === null || isOutage(error) || isGivenUp(error)) throw error;",
+    tests: ["test/unit/wait-until.test.ts"],
+  },
+  {
+    rule: "A wait ends when its process must end.",
+    file: "src/operate/wait.ts",
+    find: "|| isGivenUp(error)) throw error;",
+    replace: "|| (isGivenUp(error) && false)) throw error;",
+    tests: ["test/unit/wait-until.test.ts"],
+    only: "ends with the process",
+  },
+  {
     rule: "A retry of a batch that is stopped lets the batch finish.",
     file: "src/store/sql/batches.ts",
     find: "const revived = await reviveMembers(sql, id, renewMark, watch);\n    await this.#endRetry(id);",
@@ -202,7 +244,7 @@ export const mutants: Mutant[] = [
   {
     rule: "A worker looks at its batches before it leaves.",
     file: "src/store/sql/store.ts",
-    find: "await this.batches.lookNow();",
+    find: "await this.batches.finishLooks();",
     replace: "",
     tests,
     stores,

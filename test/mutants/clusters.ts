@@ -9,7 +9,7 @@ const spread = {
 export const mutants: Mutant[] = [
   {
     rule: "On a cluster, a claim writes to the gates that it has locked.",
-    file: "src/store/server/limits.ts",
+    file: "src/store/sql/gates.ts",
     find: "set turn = turn + 1 where",
     replace: "set turn = turn where",
     tests: ["test/faults/galera.test.ts"],

@@ -29,7 +29,7 @@ export const mutants: Mutant[] = [
   {
     rule: "A window of a fair queue grows if the first run that it lacks comes before one that was picked.",
     file: "src/store/sql/claim-windows.ts",
-    find: "return compareInRotation(this.#rotation.keyOf({ queue, ...lane }, rows.length), last) < 0;",
+    find: "return compareInRotation(this.#rotation.positionOf({ queue, ...lane }, rows.length), last) < 0;",
     replace: "return false;",
     tests: ["test/conformance/sqlite.test.ts"],
     only: "more important runs come first",

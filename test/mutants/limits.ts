@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.ts";
 export const mutants: Mutant[] = [
   {
     rule: "A lane with a bar may be shared with an excluded job, so a claim looks in it.",
-    file: "src/store/open-lanes.ts",
+    file: "src/store/sql/claim-windows.ts",
     find: 'lane.includes("|") || !closed.has(lane)',
     replace: '!closed.has(lane.split("|")[0]!)',
     tests: ["test/conformance/sqlite.test.ts"],
@@ -12,7 +12,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A claim reads a queue with runs of excluded jobs lane by lane.",
-    file: "src/store/open-lanes.ts",
+    file: "src/store/sql/claim-windows.ts",
     find: "return open.length === lanes.length ? null : open;",
     replace: "return open.length > 0 ? null : open;",
     tests: ["test/conformance/sqlite.test.ts", "test/conformance/postgres.test.ts"],
@@ -21,8 +21,8 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A queue with more lanes than a claim reads one by one is read in order.",
-    file: "src/store/open-lanes.ts",
-    find: "if (lanes.length > MOST_LANES) return null;",
+    file: "src/store/sql/claim-windows.ts",
+    find: "if (lanes.length > MOST_OPEN_LANES) return null;",
     replace: "",
     tests: ["test/conformance/sqlite.test.ts"],
     only: "in more lanes than it reads",
@@ -103,8 +103,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A claimer that cannot compute a key leaves the run to others.",
     file: "src/store/chooser.ts",
-    find: "return !this.lacksKey(run) || this.#usage.computesKey(run.name);",
-    replace: "return true;",
+    find: "(!this.#lacksKey(run) || usage.computesKey(run.name)) &&",
+    replace: "true &&",
     tests: ["test/conformance/sqlite.test.ts"],
     only: "cannot compute the key leaves the run",
     stores: ["sqlite"],
@@ -121,8 +121,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A claim whose answer was lost says again which runs it took for their keys.",
     file: "src/store/sql/claim.ts",
-    find: "const unkeyed = row.owner === null && chooser.lacksKey(row);",
-    replace: "const unkeyed = row.owner !== null && chooser.lacksKey(row);",
+    find: "const unkeyed = row.owner === null && chooser.isIncomplete(row);",
+    replace: "const unkeyed = row.owner !== null && chooser.isIncomplete(row);",
     tests: ["test/conformance/sqlite.test.ts"],
     only: "returns that the key must be computed",
     stores: ["sqlite"],
@@ -174,8 +174,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A producer's definition without by leaves the key to the worker.",
     file: "src/job/key.ts",
-    find: "return settings.keyOf ? computedLane(job, settings, args) : job;",
-    replace: "return computedLane(job, settings, args);",
+    find: "return settings.keyOf ? computedLane(job, settings, decodeArgs()) : job;",
+    replace: "return computedLane(job, settings, decodeArgs());",
     tests: ["test/process/other-code.test.ts"],
     only: 'runs of "keyed" dispatched by code without limits',
   },

@@ -118,6 +118,15 @@ export const mutants: Mutant[] = [
     stores: ["postgres"],
   },
   {
+    rule: "The text of an immediate claim is used again only for claims of the same shape.",
+    file: "src/store/server/immediate-claim.ts",
+    find: "`${queues.length} ${excludes} ${hasLeases}`",
+    replace: "`${queues.length} ${excludes}`",
+    tests: ["test/conformance/postgres.test.ts"],
+    only: "differs from the claim before it",
+    stores: ["postgres"],
+  },
+  {
     rule: "An immediate claim takes no run that a limit or a pause holds by now.",
     file: "src/store/server/immediate-claim.ts",
     find: 'queue: "f.queue" })} = 0',

@@ -160,6 +160,14 @@ export const mutants: Mutant[] = [
     only: "log",
   },
   {
+    rule: "The text of an insert is used again only for runs that set the same columns.",
+    file: "src/store/sql/new-run.ts",
+    find: "`${t.runs} ${names}`",
+    replace: "`${t.runs} ${names.length}`",
+    ...sqlite,
+    only: "set other columns than the run before",
+  },
+  {
     rule: "A key held until the start is free once its window is over.",
     file: "src/store/sql/new-run.ts",
     find: "coalesce(unique_until, 0) <= ${now} then null",

@@ -111,7 +111,7 @@ export const mutants: Mutant[] = [
   {
     rule: "A pass of run() does not end while schedules are due.",
     file: "src/worker/exchanges.ts",
-    find: "if (unsettled > 0 || (this.#parts.ticker?.isDue && !this.#isStopping)) return false;",
+    find: "if (unsettled > 0 || (this.#parts.ticker?.isDue && !this.#isIdle)) return false;",
     replace: "if (unsettled > 0) return false;",
     tests: ["test/api/many-schedules.test.ts"],
     only: "a pass of run",

@@ -71,6 +71,38 @@ describe("signals to a supervisor", () => {
   });
 });
 
+describe("a request to a supervisor", () => {
+  test("to stop lets running runs finish, and its process ends", async ({ scene }) => {
+    const { id } = await scene.job.held.dispatch({ do: "pause", ms: 1500 });
+    const parent = supervisor(scene, { workers: 2, parallel: 1 });
+    await scene.journal.until({ what: "start", run: id });
+    const [worker] = await scene.jobs.workers();
+    await scene.jobs.stopWorker(worker!.id, { by: "ana" });
+    expect(await parent.exit()).toEqual({ code: 0, signal: null });
+    expect(scene.finished(id)).toMatchObject({ state: 3, attempts: 1 });
+    expect(scene.rows("select id from punctual_workers")).toEqual([]);
+    await untilGone(childrenOf(scene));
+  });
+
+  test("to pause keeps its children from getting runs until it is resumed", async ({ scene }) => {
+    const parent = supervisor(scene, { workers: 1, parallel: 1 });
+    await scene.journal.until({ what: "worker.started" });
+    const [worker] = await scene.jobs.workers();
+    await scene.jobs.pauseWorker(worker!.id);
+    const { seenAt } = await eventually("the pause to be obeyed", async () => {
+      const [shown] = await scene.jobs.workers();
+      return shown?.facts?.activity === "paused" && shown;
+    });
+    const { id } = await scene.job.free.dispatch({ do: "return" });
+    await eventually("another heartbeat", async () => (await scene.jobs.workers())[0]!.seenAt > seenAt);
+    expect(scene.unfinished(id)).toMatchObject({ state: 1, attempts: 0 });
+    await scene.jobs.resumeWorker(worker!.id);
+    await scene.journal.until({ what: "start", run: id });
+    parent.signal("SIGTERM");
+    expect(await parent.exit()).toEqual({ code: 0, signal: null });
+  });
+});
+
 describe("a supervisor that is killed", () => {
   test("gives no mark of its process: its children may outlive it", async ({ scene }) => {
     const held = await scene.job.held.dispatch({ do: "obey" });

@@ -13,10 +13,10 @@ test("a store that is closed waits for the look that is under way", async () => 
     },
   });
   // A worker that has other runs does not wait for its look.
-  await looks.exchanged(new Set([7]), false);
+  await looks.lookAfter(new Set([7]), false);
   expect(looked).toEqual([[7]]);
   let isOver = false;
-  const over = looks.end().then(() => {
+  const over = looks.finish().then(() => {
     isOver = true;
   });
   await new Promise(setImmediate);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { healthOf } from "../../src/status/health.ts";
 import type { JobReport, QueueReport, SilentReport, StatusReport } from "../../src/status/report.ts";
+import type { WorkerFacts } from "../../src/store/worker-records.ts";
 import { queueReport } from "../support/queue-report.ts";
 
 const now = new Date("2026-11-16T12:00:00Z");
@@ -23,6 +24,7 @@ const job = (fields: Partial<JobReport> = {}): JobReport => ({
   lastRun: null,
   lastFailure: null,
   lastError: null,
+  errors: [],
   lastOutcome: null,
   fails: 0,
   mute: null,
@@ -44,6 +46,13 @@ const worker = (queues: string[] | null = null, parallel = 10): StatusReport["wo
   schedules: true,
   startedAt: ago(100),
   seenAt: ago(1),
+  request: null,
+});
+
+const pausedWorker = (action: "pause" | "stop"): StatusReport["workers"][number] => ({
+  ...worker(),
+  facts: { activity: "paused" } as WorkerFacts,
+  request: { action, since: now, by: "ana", reason: null },
 });
 
 const silent = (fields: Partial<SilentReport> = {}): SilentReport => ({
@@ -63,6 +72,7 @@ const report = (fields: Partial<StatusReport> = {}): StatusReport => ({
   idle: 0,
   jobs: [],
   queues: [],
+  limits: [],
   workers: [worker()],
   late: [],
   silent: [],
@@ -107,6 +117,11 @@ describe("health", () => {
       },
       "nothing late",
     ],
+    [
+      "a paused worker that was asked to stop",
+      { workers: [pausedWorker("stop")] },
+      "0 running, nothing late, 1 worker.",
+    ],
     ["a paused job with nothing waiting", { jobs: [job({ paused: true })] }, "nothing late"],
   ])("healthy: %s", (_, fields, sentence) => {
     const health = healthOf(report(fields));
@@ -148,6 +163,15 @@ describe("health", () => {
       { queues: [queue({ ready: 1, scheduled: 9, due: 2, oldest: ago(360) })], workers: [worker(["b"])] },
       "emails: 3 waiting for 6 min, no live worker serves this queue.",
       "punctual work --queues emails",
+    ],
+    [
+      "a limit that no process has defined",
+      {
+        jobs: [job({ name: "a", waiting: 2 }), job({ name: "b" })],
+        limits: [{ name: "openai", limit: null, rate: null, jobs: ["a", "b"], running: 0 }],
+      },
+      'a: runs wait for the limit "openai", which no process has defined.',
+      "punctual doctor",
     ],
     [
       "workers that do not tick",

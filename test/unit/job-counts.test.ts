@@ -34,12 +34,12 @@ function database() {
 test("counts that could not be written are added to the next flush", async () => {
   const { store, flushed, counts } = database();
   counts.dispatched("job", 0, 2);
-  counts.settled(run, { outcome: "completed", duration: 10, error: null }, 1);
-  counts.settled(run, { outcome: "failed", duration: 5, error: "first" }, 2);
+  counts.settled(run, { outcome: "completed", duration: 10, error: null, fingerprint: null }, 1);
+  counts.settled(run, { outcome: "failed", duration: 5, error: "first", fingerprint: null }, 2);
   store.isAway = true;
   await expect(counts.flush()).rejects.toThrow("away");
-  counts.settled(run, { outcome: "failed", duration: 7, error: "second" }, 3);
-  counts.settled(run, { outcome: "completed", duration: 1, error: null }, MINUTE);
+  counts.settled(run, { outcome: "failed", duration: 7, error: "second", fingerprint: null }, 3);
+  counts.settled(run, { outcome: "completed", duration: 1, error: null, fingerprint: null }, MINUTE);
   await expect(counts.flush()).rejects.toThrow("away");
   store.isAway = false;
   await counts.flush();
@@ -53,7 +53,7 @@ test("counts that could not be written are added to the next flush", async () =>
         busy: 22,
         lastRun: 1,
         lastFailure: 3,
-        last: { ok: true, failed: 2, error: "second" },
+        last: { ok: true, failed: 2, error: "second", errors: [] },
       },
       {
         name: "job",
@@ -62,7 +62,7 @@ test("counts that could not be written are added to the next flush", async () =>
         busy: 1,
         lastRun: MINUTE,
         lastFailure: null,
-        last: { ok: true, failed: 0, error: null },
+        last: { ok: true, failed: 0, error: null, errors: [] },
       },
     ],
   ]);
@@ -70,9 +70,10 @@ test("counts that could not be written are added to the next flush", async () =>
 
 test("counts made while a flush fails are added too, and a success ends a row of failures", async () => {
   const { store, flushed, counts } = database();
-  counts.settled(run, { outcome: "failed", duration: 1, error: "why" }, 1);
+  counts.settled(run, { outcome: "failed", duration: 1, error: "why", fingerprint: null }, 1);
   store.isAway = true;
-  store.onFlush = () => counts.settled(run, { outcome: "completed", duration: 1, error: null }, 2);
+  store.onFlush = () =>
+    counts.settled(run, { outcome: "completed", duration: 1, error: null, fingerprint: null }, 2);
   await expect(counts.flush()).rejects.toThrow("away");
   store.isAway = false;
   store.onFlush = () => {};
@@ -93,7 +94,8 @@ test("the latest 10,000 counts are kept during a long outage", async () => {
 
 test("rollups are written every ten seconds, and with every full flush", async () => {
   const { rollups, clock, counts } = database();
-  const settle = () => counts.settled(run, { outcome: "completed", duration: 3, error: null }, 1);
+  const settle = () =>
+    counts.settled(run, { outcome: "completed", duration: 3, error: null, fingerprint: null }, 1);
   settle();
   await counts.flushOften();
   expect(rollups).toEqual([]);
@@ -117,7 +119,8 @@ test("rollups are written every ten seconds, and with every full flush", async (
 
 test("rollups that could not be written are added to the next ones", async () => {
   const { store, rollups, clock, counts } = database();
-  const settle = () => counts.settled(run, { outcome: "completed", duration: 3, error: null }, 1);
+  const settle = () =>
+    counts.settled(run, { outcome: "completed", duration: 3, error: null, fingerprint: null }, 1);
   settle();
   await clock.advance(10);
   store.isAway = true;
@@ -132,4 +135,30 @@ test("rollups that could not be written are added to the next ones", async () =>
     [10, 2],
     [60, 2],
   ]);
+});
+
+test("each kind of error since the last success is kept once, with the time of its latest attempt", async () => {
+  const { flushed, counts } = database();
+  const failed = (fingerprint: string, message: string, at: number) =>
+    counts.settled(
+      run,
+      { outcome: "retried", duration: 1, fingerprint, error: JSON.stringify({ name: "Error", message }) },
+      at,
+    );
+  failed("old", "before the success", 1);
+  counts.settled(run, { outcome: "completed", duration: 1, error: null, fingerprint: null }, 2);
+  failed("a", "row 1 is missing", 3);
+  failed("b", "x".repeat(9000), 4);
+  failed("a", "row 2 is missing", 5);
+  counts.crashed("job", "gone", 6);
+  await counts.flush();
+  expect(flushed[0]![0]!.last).toMatchObject({
+    ok: true,
+    failed: 4,
+    errors: [
+      { fingerprint: "b", message: "x".repeat(500), at: 4 },
+      { fingerprint: "a", message: "row 1 is missing", at: 5 },
+      { fingerprint: "crashed", at: 6 },
+    ],
+  });
 });

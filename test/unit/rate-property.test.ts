@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  admits,
   type Bucket,
   EMPTY,
   emptyAt,
@@ -47,6 +48,62 @@ function run(rate: Rate, steps: { wait: number; wanted: number }[]): { starts: n
   }
   return { starts, bucket };
 }
+
+/** Loads whose runs cost different amounts, some more than the limit. */
+const costs = fc.array(
+  fc.record({ wait: fc.integer({ min: 0, max: 400 }), cost: fc.integer({ min: 1, max: 400 }) }),
+  { maxLength: 300 },
+);
+
+/** Starts each run that is admitted. Returns every start, as often as it costs, and at most as often as the limit. */
+function runCosts(
+  rate: Rate,
+  steps: { wait: number; cost: number }[],
+): { starts: number[]; bucket: Bucket; now: number } {
+  const starts: number[] = [];
+  let bucket = EMPTY;
+  let now = START;
+  for (const { wait, cost } of steps) {
+    now += wait;
+    if (!admits(rate, bucket, now, cost)) continue;
+    const charge = Math.min(cost, rate.limit);
+    bucket = readBucket(writeBucket(spend(rate, bucket, now, charge)));
+    starts.push(...Array<number>(charge).fill(now));
+  }
+  return { starts, bucket, now };
+}
+
+describe("a rate of costs", () => {
+  test("admits no more than its limit in any window", () => {
+    fc.assert(
+      fc.property(rates, costs, (rate, steps) => {
+        expect(mostInWindow(runCosts(rate, steps).starts, rate.per)).toBeLessThanOrEqual(rate.limit);
+      }),
+    );
+  });
+
+  test("opens for a cost at the first time at which it is admitted", () => {
+    fc.assert(
+      fc.property(rates, costs, fc.integer({ min: 1, max: 400 }), (rate, steps, cost) => {
+        const { bucket, now } = runCosts(rate, steps);
+        const at = opensAt(rate, bucket, now, cost);
+        expect(admits(rate, bucket, at, cost)).toBe(true);
+        if (at > now) expect(admits(rate, bucket, at - 1, cost)).toBe(false);
+        // Whatever it costs, it starts when nothing else is spent.
+        expect(admits(rate, bucket, Math.max(now, emptyAt(rate, bucket)), cost)).toBe(true);
+      }),
+    );
+  });
+
+  test("of 1 admits what has room", () => {
+    fc.assert(
+      fc.property(rates, costs, (rate, steps) => {
+        const { bucket, now } = runCosts(rate, steps);
+        expect(admits(rate, bucket, now, 1)).toBe(room(rate, bucket, now) > 0);
+      }),
+    );
+  });
+});
 
 describe("a rate", () => {
   test("admits no more starts than its limit in any window", () => {

@@ -27,6 +27,7 @@ function job(fields: Partial<Job> & { name: string }): Job {
     lastRun: null,
     lastFailure: null,
     lastError: null,
+    errors: [],
     fails: 0,
     mute: null,
     seenAt: at(-4 * SECOND),
@@ -105,6 +106,7 @@ export const report: StatusReport = {
   silent: [],
   expired: 0,
   isolated: [],
+  limits: [],
   capped: false,
   queues: [
     queueReport("default", { running: 1 }),
@@ -124,6 +126,7 @@ export const report: StatusReport = {
       schedules: true,
       startedAt: at(-2 * DAY),
       seenAt: at(-1),
+      request: null,
     },
     {
       id: "pR8sW1cYdN5k",
@@ -136,6 +139,7 @@ export const report: StatusReport = {
       schedules: true,
       startedAt: at(-3 * HOUR),
       seenAt: at(-6),
+      request: null,
     },
   ],
 };
@@ -207,7 +211,7 @@ export const failed: RunInfo = run({
   progress: { sent: 1, of: 3 },
   tags: ["monthly", "eu"],
   parentId: 8999,
-  batchId: "batch-1",
+  batchId: "12",
   uniqueKey: "invoice:4711",
 });
 

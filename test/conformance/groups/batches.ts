@@ -300,6 +300,7 @@ export function batches(database: Database): void {
         expect(await read(id)).toMatchObject({ sealedAt: null, finishedAt: null });
         expect(await add(id, 2)).toHaveLength(2);
         expect(await at.store.batches.seal(id)).toBe(true);
+        expect(await at.store.batches.seal(id)).toBe(false);
         expect(await read(id)).toMatchObject({ finishedAt: null, ...counts({ added: 3, completed: 1 }) });
         await end(at.store, await claimMembers(), "completed");
         expect(await read(id)).toMatchObject({
@@ -314,7 +315,7 @@ export function batches(database: Database): void {
         await end(at.store, await claimMembers(), "completed");
         await at.store.batches.seal(id);
         expect((await read(id)).finishedAt).toBe(at.clock.now());
-        expect(await at.store.batches.seal(MISSING)).toBe(false);
+        expect(await at.store.batches.seal(MISSING)).toBeNull();
       });
 
       test("is sealed with its last members", async () => {
@@ -453,6 +454,25 @@ export function batches(database: Database): void {
       await at.store.batches.cancel(id);
       expect(await at.store.batches.add(id, members(1), { seal: false, byMember: true })).toBe("cancelled");
       expect(await list(at.store, { name: "member" })).toHaveLength(1);
+    });
+
+    test("that a dead process has begun to cancel: members that are claimed do not start", async () => {
+      const id = await create(6);
+      const [before] = await claimMembers(1);
+      await at.sql("update punctual_batches set cancelled_at = ? where id = ?", at.clock.now(), id);
+      // The first claim of each process learns that the batch is cancelled, and asks its members to end.
+      const [first] = await claimMembers(1);
+      expect((await exchange(at.store)).cancelled).toEqual([first!.id]);
+      const { claimed, cancelled } = await exchange(at.store, { claim: claimRequest({ limit: 2 }) });
+      expect(cancelled.toSorted((a, b) => a - b)).toEqual([first!.id, ...ids(claimed)]);
+      await end(at.store, [before!, first!, ...claimed], "cancelled");
+      // A retry removes the mark, also one of another process.
+      await (await at.another({ clock: at.clock })).batches.retry(id);
+      expect(await read(id)).toMatchObject({ cancelledAt: null, finishedAt: null });
+      const again = await exchange(at.store, { claim: claimRequest() });
+      expect(again.claimed).toHaveLength(6);
+      expect(again.cancelled).toEqual([]);
+      expect((await exchange(at.store)).cancelled).toEqual([]);
     });
 
     test("is cancelled further by the sweep if the process died that cancelled it", async () => {

@@ -3,6 +3,7 @@ import type { Database } from "../support/stores.ts";
 import { sendingAgain } from "./again.ts";
 import { agreeing } from "./agreement.ts";
 import { audit } from "./audit.ts";
+import { agreeingOnBatches } from "./batch-agreement.ts";
 import { batches } from "./batches.ts";
 import { chaining } from "./chains.ts";
 import { children } from "./children.ts";
@@ -29,6 +30,7 @@ import { logging } from "./logs.ts";
 import { manyQueues } from "./many-queues.ts";
 import { migratedMeanwhile } from "./migrated.ts";
 import { mutes } from "./mutes.ts";
+import { namedLimits } from "./named-limits.ts";
 import { unicodeNames } from "./names.ts";
 import { payloads } from "./payloads.ts";
 import { promotion } from "./promotion.ts";
@@ -56,7 +58,7 @@ import { watching } from "./watch.ts";
 import { workers } from "./workers.ts";
 
 /** Slow tests that rarely fail alone: `npm run check` leaves them out. */
-const slow = [racing, racingRates, scale, agreeing, volume, growing];
+const slow = [racing, racingRates, scale, agreeing, agreeingOnBatches, volume, growing];
 
 /** All tests of the store's contract, on one database. */
 export function exercise(database: Database): void {
@@ -74,6 +76,7 @@ export function exercise(database: Database): void {
       fencing,
       limits,
       rates,
+      namedLimits,
       slowDowns,
       deciding,
       lanes,

@@ -84,7 +84,7 @@ export function formerly(database: Database): void {
         lastRun: 99,
         lastFailure: 98,
       };
-      await at.store.flush([{ ...tally, last: { ok: false, failed: 2, error: "why" } }]);
+      await at.store.flush([{ ...tally, last: { ok: false, failed: 2, error: "why", errors: [] } }]);
       await rename();
       expect((await at.store.status()).jobs).toMatchObject([
         { name: "new", paused: true, lastRun: 99, lastFailure: 98, fails: 2, lastError: "why" },
@@ -325,7 +325,7 @@ export function formerly(database: Database): void {
             busy: 0,
             lastRun: 99,
             lastFailure: null,
-            last: { ok: false, failed: 2, error: "why" },
+            last: { ok: false, failed: 2, error: "why", errors: [] },
           },
         ]);
         await withNew(NEW);

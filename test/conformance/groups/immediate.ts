@@ -110,6 +110,20 @@ export function claimingImmediately(database: Database): void {
       expect((await claimed({ exclude: ["foreign"] })).claimed).toEqual([]);
     });
 
+    test("differs from the claim before it in its queues, its excluded jobs and its leases", async () => {
+      const requests: Partial<ClaimRequest>[] = [
+        {},
+        { exclude: ["foreign"] },
+        { leases: { job: 1234 } },
+        { exclude: ["foreign"], leases: { job: 1234 } },
+        { queues: ["default"] },
+      ];
+      for (const request of requests) {
+        const own = await insertOne(at.store);
+        expect(ids((await claimed(request)).claimed)).toEqual([own]);
+      }
+    });
+
     test("leaves out ad hoc runs and queues that the worker does not serve", async () => {
       await insert(at.store, { owner: "w9" }, { queue: "other" });
       expect((await claimed({ exceptQueues: ["other"] })).claimed).toEqual([]);

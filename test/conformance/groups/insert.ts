@@ -140,6 +140,16 @@ export function inserting(database: Database): void {
       expect((await found(at.store, nothing!)).args).toBe("null");
     });
 
+    test("stores single runs that set other columns than the run before them", async () => {
+      const shapes = [{}, { tags: ["a"] }, { owner: "w1" }, { timeout: 5 }, { owner: "w1", tags: ["b"] }, {}];
+      const stored = [];
+      for (const shape of shapes) {
+        const { tags, owner, timeout } = await found(at.store, await insertOne(at.store, shape));
+        stored.push({ tags, owner, timeout });
+      }
+      expect(stored).toEqual(shapes.map((shape) => ({ tags: [], owner: null, timeout: null, ...shape })));
+    });
+
     test("stores 5,000 runs at once, each with its own arguments", async () => {
       const ids = await insert(at.store, ...times(5000, (n) => ({ args: `{"n":${n}}` })));
       const runs = await list(at.store, { limit: 5000 });

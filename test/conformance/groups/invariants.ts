@@ -155,6 +155,26 @@ export function invariance(database: Database): void {
           await breaks("limits", 'queue queue "default"');
         });
 
+        test("that jobs share by its name", async () => {
+          const rates = { job: null, key: null, under: { limit: "api", hasCost: false } };
+          const share = (limit: number) =>
+            define(
+              at.store,
+              [
+                { name: "job", rates },
+                { name: "other", rates },
+              ],
+              { limits: [{ name: "api", limit, rate: null }] },
+            );
+          await started(1);
+          await started(1, { name: "other" });
+          await started(1, { name: "free" });
+          await share(2);
+          expect(await broken()).toEqual([]);
+          await share(1);
+          await breaks("limits", 'limit limit "api"');
+        });
+
         test("but not by runs that were claimed before the limit was lowered", async () => {
           await started(3);
           await define(at.store, [{ name: "job", limit: 2 }], { startedAt: at.clock.now() });

@@ -58,6 +58,38 @@ export function slowDowns(database: Database): void {
       expect(opened[0]).toMatchObject({ attempts: 2, uncounted: 1, rated: true });
     });
 
+    test("end when an operator reopens the rate, and the starts still count", async () => {
+      await define(
+        at.store,
+        [
+          { name: "job", rates: { job: rate(2, 60_000), key: null } },
+          { name: "keyed", rates: { job: null, key: rate(5, 60_000) } },
+          { name: "queued", queue: "api" },
+        ],
+        { queues: [{ name: "api", limit: 0, rate: rate(5, 60_000) }] },
+      );
+      const keys = ["a", "b", "c"].map((key) => ({ name: "keyed", key }));
+      await insert(at.store, {}, {}, {}, ...keys, { name: "queued", queue: "api" });
+      for (const run of await claim(at.store)) if (run.id !== 2) await slowDown(run, 3_600_000);
+      expect((await slowed()).map(([name]) => name)).toEqual(["job", "a", "b", "c", "api"]);
+      // A worker that has found everything closed looks again.
+      await claim(at.store);
+      const ofJob = { job: "job", key: null, queue: null };
+      expect(await at.store.reopenRates(ofJob)).toBe(1);
+      expect(await at.store.reopenRates(ofJob)).toBe(0);
+      expect((await slowed()).map(([name]) => name)).toEqual(["a", "b", "c", "api"]);
+      expect(await started()).toBe(0);
+      expect(await at.store.reopenRates({ job: "keyed", key: "b", queue: null })).toBe(1);
+      expect((await claim(at.store)).map(({ lane }) => lane)).toEqual(["keyed|b"]);
+      expect(await at.store.reopenRates({ job: "keyed", key: null, queue: null })).toBe(2);
+      expect(await at.store.reopenRates({ job: null, key: null, queue: "api" })).toBe(1);
+      expect(await slowed()).toEqual([]);
+      expect(await started()).toBe(3);
+      expect(await at.store.reopenRates({ job: "missing", key: null, queue: null })).toBe(0);
+      await at.clock.advance(60);
+      expect(await started()).toBe(2);
+    });
+
     test("together with a claim, the claim takes no run under the closed rate", async () => {
       await ofJob(rate(50));
       await insert(at.store, {}, {}, {});

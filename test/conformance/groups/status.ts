@@ -62,6 +62,7 @@ export function status(database: Database): void {
         now: at.clock.now(),
         jobs: [],
         queues: [],
+        limits: [],
         workers: [],
         late: [],
         silent: [],
@@ -359,6 +360,7 @@ export function status(database: Database): void {
         keyed: false,
         job: { limit: 0, keyLimit: 0, hasKeyRate: false, paused: false, pause: null, seenAt: null },
         rates: [],
+        named: null,
         queue: expect.toBeOneOf([
           null,
           expect.objectContaining({ limit: 0, paused: false, pausedUntil: null }),

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { JobMinute } from "../../../src/store/store.ts";
+import type { JobError } from "../../../src/store/job-errors.ts";
+import type { JobMinute, Store } from "../../../src/store/store.ts";
 import { fresh } from "../support/fresh.ts";
 import { define } from "../support/requests.ts";
 import type { Database } from "../support/stores.ts";
@@ -60,16 +61,62 @@ export function tallies(database: Database): void {
       expect(await job()).toMatchObject({ lastRun: 60, lastFailure: 70 });
     });
 
+    test("keep each kind of error since the last success, the latest last", async () => {
+      await define(at.store, [{ name: "job" }]);
+      const failed = (errors: JobError[], ok = false) =>
+        at.store.flush([
+          tally({ lastRun: ok ? 50 : null, last: { ok, failed: errors.length, error: "last", errors } }),
+        ]);
+      const [a, b, c] = ["a", "b", "c"].map((fingerprint, n) => ({
+        fingerprint,
+        message: `ünïcode ${fingerprint}`,
+        at: 100 + n,
+      }));
+      await failed([a!, b!]);
+      await failed([c!, { ...a!, at: 200 }]);
+      expect((await job()).errors).toEqual([b, c, { ...a, at: 200 }]);
+      // A flush of another worker may come late.
+      await failed([{ ...a!, at: 150 }]);
+      expect((await job()).errors).toEqual([b, c, { ...a, at: 200 }]);
+      const many = Array.from({ length: 10 }, (_, n) => ({ ...a!, fingerprint: `f${n}`, at: 300 + n }));
+      await failed(many);
+      expect((await job()).errors).toEqual(many.slice(-8));
+      await failed([b!], true);
+      expect((await job()).errors).toEqual([b]);
+      await failed([], true);
+      expect((await job()).errors).toEqual([]);
+    });
+
+    test("of several workers lose no kind of error", async () => {
+      await define(at.store, [{ name: "job" }]);
+      const other = await at.another();
+      const failed = (store: Store, fingerprint: string) =>
+        store.flush([
+          tally({
+            last: { ok: false, failed: 1, error: "last", errors: [{ fingerprint, message: "", at: 1 }] },
+          }),
+        ]);
+      await Promise.all([
+        failed(at.store, "a"),
+        failed(other, "b"),
+        failed(at.store, "c"),
+        failed(other, "d"),
+      ]);
+      const { errors, fails } = await job();
+      expect(errors.map(({ fingerprint }) => fingerprint).sort()).toEqual(["a", "b", "c", "d"]);
+      expect(fails).toBe(4);
+    });
+
     test("count failures in a row until a success", async () => {
       await define(at.store, [{ name: "job" }]);
-      await at.store.flush([tally({ last: { ok: false, failed: 2, error: "first" } })]);
-      await at.store.flush([tally({ last: { ok: false, failed: 3, error: "second" } })]);
+      await at.store.flush([tally({ last: { ok: false, failed: 2, error: "first", errors: [] } })]);
+      await at.store.flush([tally({ last: { ok: false, failed: 3, error: "second", errors: [] } })]);
       expect(await job()).toMatchObject({ fails: 5, lastError: "second" });
       await at.store.flush([tally({ last: null })]);
       expect(await job()).toMatchObject({ fails: 5, lastError: "second" });
-      await at.store.flush([tally({ last: { ok: true, failed: 1, error: "after it" } })]);
+      await at.store.flush([tally({ last: { ok: true, failed: 1, error: "after it", errors: [] } })]);
       expect(await job()).toMatchObject({ fails: 1, lastError: "after it" });
-      await at.store.flush([tally({ last: { ok: true, failed: 0, error: null } })]);
+      await at.store.flush([tally({ last: { ok: true, failed: 0, error: null, errors: [] } })]);
       expect(await job()).toMatchObject({ fails: 0, lastError: null });
     });
 

@@ -26,6 +26,7 @@ export function workers(database: Database): void {
           startedAt,
           seenAt: at.clock.now(),
           facts: null,
+          request: null,
         },
       ]);
       await at.clock.advance(10);
@@ -58,6 +59,45 @@ export function workers(database: Database): void {
       expect(await alive()).toEqual([]);
       await beat(at.store, "w1");
       expect(await alive()).toHaveLength(1);
+    });
+
+    test("learn from their heartbeat what an operator asks of them", async () => {
+      const note = { by: "ana", reason: "deploy – ünïcode" };
+      expect(await beat(at.store, "w1")).toBeNull();
+      await beat(at.store, "w2");
+      expect(await at.store.askWorker("w1", "pause", note)).toBe("asked");
+      const asked = { action: "pause", since: at.clock.now(), ...note };
+      expect(await beat(at.store, "w1", { parallel: 5 })).toEqual(asked);
+      expect(await beat(at.store, "w2")).toBeNull();
+      expect(await alive()).toMatchObject([
+        { id: "w1", request: asked },
+        { id: "w2", request: null },
+      ]);
+      expect(await at.store.askWorker("w1", null)).toBe("asked");
+      expect(await beat(at.store, "w1")).toBeNull();
+    });
+
+    test("keep a request to stop: neither a pause nor a resumption replaces it", async () => {
+      await beat(at.store, "w1");
+      await at.store.askWorker("w1", "pause");
+      expect(await at.store.askWorker("w1", "stop", { by: "ana", reason: null })).toBe("asked");
+      for (const action of ["pause", "stop", null] as const)
+        expect(await at.store.askWorker("w1", action, { by: "bo", reason: null })).toBe("stopping");
+      expect(await beat(at.store, "w1")).toMatchObject({ action: "stop", by: "ana" });
+    });
+
+    test("are not asked if they are unknown or only dispatch", async () => {
+      expect(await at.store.askWorker("never seen", "pause")).toBeNull();
+      await beat(at.store, "w1", { parallel: 0 });
+      expect(await at.store.askWorker("w1", "stop")).toBeNull();
+      expect(await beat(at.store, "w1")).toBeNull();
+    });
+
+    test("forget a request when they end, also if their row stays for its ad hoc runs", async () => {
+      await beat(at.store, "w1");
+      await at.store.askWorker("w1", "stop");
+      await at.store.releaseJobs("w1");
+      expect(await beat(at.store, "w1")).toBeNull();
     });
 
     test("may leave", async () => {

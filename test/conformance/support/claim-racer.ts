@@ -73,6 +73,7 @@ while (Date.now() < end || held.size > 0) {
     immediate: Math.random() < 0.5,
     exclude: [],
     computesKey: () => true,
+    computesCost: () => true,
     owner: worker,
     lease: 60_000,
     crashed: 0,

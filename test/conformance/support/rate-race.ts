@@ -18,6 +18,8 @@ const STARTS = 10;
 const JOB = { limit: 12, per: 400, burst: null };
 const KEY = { limit: 4, per: 300, burst: 2 };
 const QUEUE = { limit: 30, per: 700, burst: null };
+/** Two jobs share it. The key of a run is what its start costs. */
+const NAMED = { limit: 20, per: 500, burst: null };
 
 interface Start {
   name: string;
@@ -32,7 +34,7 @@ interface RacedDatabase {
 }
 
 /**
- * Lets processes race for runs under the rates of a job, of keys and of a queue, kills one after the other, and expects
+ * Lets processes race for runs under the rates of a job, of keys, of a queue and of a named limit, kills one after the other, and expects
  * that no window has more starts than its rate. The processes connect to the URLs in turn.
  */
 export async function raceForStarts(at: RacedDatabase, urls: string[]): Promise<void> {
@@ -42,8 +44,13 @@ export async function raceForStarts(at: RacedDatabase, urls: string[]): Promise<
       { name: "job", rates: { job: JOB, key: null } },
       { name: "keyed", limit: 50, rates: { job: null, key: KEY } },
       { name: "free" },
+      { name: "dear", rates: { job: null, key: null, under: { limit: "api", hasCost: true } } },
+      { name: "cheap", rates: { job: null, key: null, under: { limit: "api", hasCost: false } } },
     ],
-    { queues: [{ name: "small", limit: 0, rate: QUEUE }] },
+    {
+      queues: [{ name: "small", limit: 0, rate: QUEUE }],
+      limits: [{ name: "api", limit: 0, rate: NAMED }],
+    },
   );
   // Mixed, so that every claim sees runs of each job.
   await insert(
@@ -52,6 +59,8 @@ export async function raceForStarts(at: RacedDatabase, urls: string[]): Promise<
       { name: "job", queue: n % 3 ? "small" : "default" },
       { name: "keyed", key: `k${n % 3}`, queue: n % 2 ? "small" : "default" },
       { name: "free", queue: "small" },
+      { name: "dear", key: String(2 + (n % 4)), cost: 2 + (n % 4) },
+      { name: "cheap", key: "1", queue: "api" },
     ]).flat(),
   );
   await race(at, urls);
@@ -103,6 +112,11 @@ function expectRates(starts: Start[]): void {
     expect(mostInWindow(ofKey, KEY.per)).toBeLessThanOrEqual(KEY.limit);
     expect(ofKey.length).toBeGreaterThan(0);
   }
+  const ofNamed = starts
+    .filter(({ name }) => name === "dear" || name === "cheap")
+    .flatMap(({ lane, at }) => Array<number>(Number(lane.split("|")[1])).fill(Number(at)));
+  expect(mostInWindow(ofNamed, NAMED.per)).toBeLessThanOrEqual(NAMED.limit);
+  expect(ofNamed.length).toBeGreaterThan(NAMED.limit);
   const ofQueue = startsOf((start) => start.queue === "small");
   expect(mostInWindow(ofQueue, QUEUE.per)).toBeLessThanOrEqual(QUEUE.limit);
   // The rates were used.

@@ -1,7 +1,7 @@
 import { laneOf } from "../../../src/run/lanes.ts";
 import type { Outcome, RunState } from "../../../src/run/states.ts";
 import type { Rate } from "../../../src/store/rate.ts";
-import type { RunRecord, WorkerRecord } from "../../../src/store/records.ts";
+import type { RunRecord, WorkerRecord, WorkerRequest } from "../../../src/store/records.ts";
 import type { RunCondition } from "../../../src/store/search.ts";
 import type {
   ClaimedRun,
@@ -88,6 +88,7 @@ export function claimRequest(fields: Partial<ClaimRequest> = {}): ClaimRequest {
     stride: null,
     exclude: [],
     computesKey: () => true,
+    computesCost: () => true,
     owner: "w1",
     lease: 60_000,
     leases: {},
@@ -188,12 +189,19 @@ export type JobFields = Partial<
 export function define(
   store: Store,
   jobs: JobFields[],
-  { worker = "w1", startedAt = ++made, queues = [], census = null }: Partial<Omit<SyncRequest, "jobs">> = {},
+  {
+    worker = "w1",
+    startedAt = ++made,
+    queues = [],
+    limits = [],
+    census = null,
+  }: Partial<Omit<SyncRequest, "jobs">> = {},
 ): Promise<SyncResult> {
   return store.syncJobs({
     worker,
     startedAt,
     queues,
+    limits,
     census,
     jobs: jobs.map(
       ({ name, fingerprint = `code-${++made}`, formerly = [], implicit = false, ...fields }) => ({
@@ -201,6 +209,7 @@ export function define(
         fingerprint,
         formerly,
         implicit,
+        under: fields.rates?.under?.limit ?? null,
         details: () => ({
           queue: "default",
           priority: 100,
@@ -222,7 +231,11 @@ export function defineLimited(store: Store): Promise<SyncResult> {
   return define(store, [{ ...LIMITED, limit: 10_000 }]);
 }
 
-export function beat(store: Store, id: string, fields: Partial<WorkerRecord> = {}): Promise<void> {
+export function beat(
+  store: Store,
+  id: string,
+  fields: Partial<WorkerRecord> = {},
+): Promise<WorkerRequest | null> {
   return store.beat({
     id,
     host: "host",
@@ -239,7 +252,11 @@ export function beat(store: Store, id: string, fields: Partial<WorkerRecord> = {
 }
 
 /** A heartbeat of a worker whose heartbeats stand for its jobs. */
-export function beatFor(store: Store, id: string, fields: Partial<WorkerRecord> = {}): Promise<void> {
+export function beatFor(
+  store: Store,
+  id: string,
+  fields: Partial<WorkerRecord> = {},
+): Promise<WorkerRequest | null> {
   const facts = { coversJobs: true, version: "1", memory: 1, load: 0, lag: 0, children: [] };
   return beat(store, id, { facts, ...fields });
 }

@@ -9,6 +9,7 @@ import type {
   Page,
   Problem,
   RunDetail,
+  WorkerView,
 } from "../../../src/dashboard/api/contract.ts";
 import { heard, open, stopped } from "../../api/support/instance.ts";
 import { type Client, serve } from "../support/api.ts";
@@ -252,5 +253,45 @@ describe("POST /failures/:fingerprint/mute", () => {
     expect((await operator.post<Problem>("/failures/a%20b/mute")).body.code).toBe("INVALID_OPTION");
     const { body } = await operator.post<Problem>(`/failures/${fingerprint}/mute`, { for: "soon" });
     expect(body.code).toBe("INVALID_DURATION");
+  });
+});
+
+describe("actions on a worker", () => {
+  test("pause, resume and stop are requests that the worker obeys, and are recorded", async () => {
+    const { jobs, clock, operator, admin } = scene();
+    const ended = jobs.forever({ signals: false });
+    const { worker } = await heard(jobs, "worker.started");
+    const shown = async () => (await operator.get<{ items: WorkerView[] }>("/workers")).body.items[0];
+    expect(await shown()).toMatchObject({ id: worker, activity: "working", request: null });
+
+    const paused = await operator.post<ActionResult>(`/workers/${worker}/pause`, { reason: "deploy" });
+    expect(paused.body.message).toContain("is asked to pause");
+    expect(await shown()).toMatchObject({
+      activity: "working",
+      request: { action: "pause", by: "ana", reason: "deploy", obeyed: false },
+    });
+    await clock.advance(6);
+    expect(await shown()).toMatchObject({ activity: "paused", request: { action: "pause", obeyed: true } });
+    const { attention } = (await operator.get<Overview>("/overview")).body;
+    expect(attention).toMatchObject([
+      { kind: "paused", text: "worker paused by ana (deploy)", link: "/workers" },
+    ]);
+
+    await operator.post(`/workers/${worker}/resume`);
+    await clock.advance(6);
+    expect(await shown()).toMatchObject({ activity: "working", request: null });
+
+    await admin.post(`/workers/${worker}/stop`);
+    const refused = await operator.post<Problem>(`/workers/${worker}/resume`);
+    expect([refused.status, refused.body.code]).toEqual([409, "WORKER_STOPPING"]);
+    await clock.advance(6);
+    await ended;
+    const gone = await operator.post<Problem>(`/workers/${worker}/pause`);
+    expect([gone.status, gone.body.code]).toEqual([404, "UNKNOWN_WORKER"]);
+    expect(await entries(admin)).toEqual([
+      ["worker.stop", worker, "admin", {}],
+      ["worker.resume", worker, "operator", null],
+      ["worker.pause", worker, "operator", { reason: "deploy" }],
+    ]);
   });
 });

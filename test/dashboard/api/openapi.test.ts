@@ -138,9 +138,15 @@ describe("the OpenAPI document", () => {
     await check("POST /schedules/:id/run", `/schedules/${schedule}/run`);
     await check("POST /schedules/:id/pause", `/schedules/${schedule}/pause`);
     await check("POST /schedules/:id/resume", `/schedules/${schedule}/resume`);
-    await check("POST /failures/:fingerprint/mute", "/failures/a1b2/mute", { for: "1d", reason: "known" });
+    const group = `/failures/${(await jobs.failures()).groups[0]!.fingerprint}`;
+    await check("POST /failures/:fingerprint/mute", `${group}/mute`, { for: "1d", reason: "known" });
     await check("GET /failures", "/failures");
-    await check("POST /failures/:fingerprint/unmute", "/failures/a1b2/unmute");
+    await check("POST /failures/:fingerprint/unmute", `${group}/unmute`);
+    const worker = `/workers/${(await jobs.workers())[0]!.id}`;
+    await check("POST /workers/:worker/pause", `${worker}/pause`, { reason: "deployment" });
+    await check("GET /workers", "/workers");
+    await check("POST /workers/:worker/resume", `${worker}/resume`);
+    await check("POST /workers/:worker/stop", `${worker}/stop`);
     await check("GET /audit", "/audit");
     const { id } = await check("POST /runs/bulk", "/runs/bulk", { action: "cancel", q: "job:child" });
     await check("GET /bulk/:id", `/bulk/${id}`);

@@ -26,6 +26,9 @@ const ROLES: Record<string, "operator" | "admin"> = {
   "POST /schedules/:id/run": "operator",
   "POST /schedules/:id/pause": "operator",
   "POST /schedules/:id/resume": "operator",
+  "POST /workers/:worker/pause": "operator",
+  "POST /workers/:worker/resume": "operator",
+  "POST /workers/:worker/stop": "admin",
 };
 
 const settings = { redaction: new Redaction(), readOnly: false, title: "", environment: null };

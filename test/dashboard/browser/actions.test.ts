@@ -1,5 +1,7 @@
+import { hostname } from "node:os";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { Punctual } from "../../../src/index.ts";
 import { live } from "../support/pages.ts";
 import { useScene } from "../support/scene.ts";
 
@@ -239,5 +241,40 @@ describe("a filter of runs", () => {
     await saved(page).waitFor({ state: "detached" });
     await other.page.getByRole("status").getByRole("button", { name: "Undo" }).click();
     await saved(page).getByRole("link", { name: "Failed mail" }).waitFor();
+  });
+});
+
+describe("a worker", () => {
+  test("is paused, resumed and stopped: the row says what was asked, and when it has obeyed", async () => {
+    const worker = new Punctual(`sqlite:${scene.file}`, { logger: false });
+    const ended = worker.forever({ signals: false, queues: ["nothing"] });
+    await new Promise((started) => worker.on("worker.started", started));
+    const { page } = await scene.open("/workers");
+    const own = page.getByRole("button", { name: `Actions of worker ${hostname()}:${process.pid}` });
+    await own.click();
+    await button(page, /^Pause/).click();
+    await dialog(page).getByRole("textbox").first().fill("deployment");
+    const { id } = (await scene.jobs.workers()).find(({ pid }) => pid === process.pid)!;
+    await dialog(page).getByText(`punctual pause worker ${id} --reason deployment`).waitFor();
+    await confirm(page, /^Pause/);
+    await main(page)
+      .getByText(/asked to pause .*: deployment.*Not obeyed yet/)
+      .waitFor();
+    await live(page);
+    await main(page).getByText("paused", { exact: true }).waitFor();
+    await main(page)
+      .getByText(/Not obeyed yet/)
+      .waitFor({ state: "detached" });
+
+    await own.click();
+    await button(page, /^Resume$/).click();
+    await main(page).getByText("paused", { exact: true }).waitFor({ state: "detached" });
+
+    await own.click();
+    await button(page, /^Stop/).click();
+    await dialog(page).getByText(`punctual stop ${id}`).waitFor();
+    await confirm(page, /^Stop/);
+    await ended;
+    await worker.stop();
   });
 });

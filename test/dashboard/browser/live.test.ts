@@ -5,6 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { Punctual } from "../../../src/index.ts";
 import { project, run, start } from "../../cli/support/punctual.ts";
 import { startServer } from "../../servers/start.ts";
+import { violations } from "../support/accessibility.ts";
 import { useScene } from "../support/scene.ts";
 
 const scene = useScene({ hours: 1 });
@@ -129,6 +130,9 @@ describe("live updates", () => {
       .getByText(/offline|reconnecting/)
       .first()
       .waitFor({ timeout: 30_000 });
+    // The data may be old now, which must not make it hard to read.
+    await page.locator(".content-stale").waitFor({ timeout: 30_000 });
+    expect(await violations(page)).toEqual([]);
     await dispatch();
     await context.setOffline(false);
     await newRuns(page).waitFor({ timeout: 30_000 });

@@ -1,6 +1,6 @@
-import axe, { type AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { violations } from "../support/accessibility.ts";
 import { WIDTHS } from "../support/browser.ts";
 import { live, PAGES, settled } from "../support/pages.ts";
 import { useScene } from "../support/scene.ts";
@@ -9,14 +9,6 @@ const EVERY_PAGE: typeof PAGES = { ...PAGES, "a page that does not exist": () =>
 
 /** The rules that depend on colours, which are all that a theme changes. */
 const COLOUR_RULES = ["color-contrast", "link-in-text-block"];
-
-/** Rules of WCAG 2.2 and best practices that the page breaks, with the elements. */
-async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const options = rules ? { runOnly: { type: "rule", values: rules } } : {};
-  const { violations: found } = (await page.evaluate(`axe.run(${JSON.stringify(options)})`)) as AxeResults;
-  return found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
-}
 
 /** How many pixels the page is wider than the window. */
 function overflow(page: Page): Promise<number> {

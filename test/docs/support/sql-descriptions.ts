@@ -68,7 +68,7 @@ const DESCRIPTIONS: [RegExp, string][] = [
     "Locks the first ready runs of each queue without the limit hint; `bound` is 1 if a limit holds them by now.",
   ],
   [
-    /^select( \* from \(select)? id, name, lane, queue, priority, run_at .*order by priority, run_at, id limit 64/,
+    /^select( \* from \(select)? id, name, lane, queue, priority, run_at, cost .*order by priority, run_at, id limit 64/,
     "Reads the first runs under limits of each queue (the window).",
   ],
   [

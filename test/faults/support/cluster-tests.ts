@@ -6,6 +6,7 @@ import { times } from "../../conformance/support/requests.ts";
 import { startProxy, type TestProxy } from "../../servers/proxy.ts";
 import type { TestServer } from "../../servers/start.ts";
 import { cameAbout } from "../../support/came-about.ts";
+import { eventually } from "../../support/eventually.ts";
 import { ACCOUNTS, type Task } from "./cluster-jobs.ts";
 import { ClusterScene } from "./cluster-scene.ts";
 
@@ -139,13 +140,15 @@ export function testCluster({ start, catchUp, waves, more }: ClusterKind): void 
           .onSuccess(callback);
       }),
     );
-    await scene.untilDrained();
     for (const batch of batches) {
-      expect(await batch.status()).toMatchObject({ state: "finished", total: 30, completed: 30 });
+      expect(await batch.wait()).toMatchObject({ state: "finished", total: 30, completed: 30 });
     }
-    const callbacks = await scene.sql<{ args: string }>(
-      "select args from punctual_history where name = 'few'",
-    );
+    const readCallbacks = () =>
+      scene.sql<{ args: string }>("select args from punctual_history where name = 'few'");
+    // A batch that has finished has dispatched its callback, which a worker of another node may execute.
+    await eventually("the callbacks", async () => (await readCallbacks()).length >= batches.length);
+    await scene.untilDrained();
+    const callbacks = await readCallbacks();
     expect(callbacks.map(({ args }) => JSON.parse(args).key).sort()).toEqual(
       batches.map((_, n) => `callback ${n}`).sort(),
     );

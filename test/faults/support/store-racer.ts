@@ -69,6 +69,7 @@ async function race(worker: string, store: Store, mine: string[] | null, end: nu
       immediate: Math.random() < 0.5,
       exclude: [],
       computesKey: () => true,
+      computesCost: () => true,
       owner: worker,
       lease: 60_000,
       crashed: 0,
