@@ -8,6 +8,8 @@ export interface PunctualSettings {
   built: string;
   /** The job's `concurrency()`; 0 is no limit. */
   limit?: number;
+  /** Runs that may start in a second; 0 is no rate. */
+  rate?: number;
   /** `keep(0)` instead of the default retention. */
   forget?: boolean;
   /** A handler that returns a promise. */
@@ -25,6 +27,7 @@ export async function open(url: string, settings: Settings): Promise<System> {
   const {
     built,
     limit = 0,
+    rate = 0,
     forget = false,
     async = true,
     batch = false,
@@ -35,6 +38,7 @@ export async function open(url: string, settings: Settings): Promise<System> {
   let handle: (payload: Payload) => void = () => {};
   const handler = async ? async (payload: Payload) => handle(payload) : (payload: Payload) => handle(payload);
   const job = jobs.schedule("bench", handler).concurrency(limit);
+  if (rate > 0) job.rate(rate, "1s");
   if (forget) job.keep(0);
   return {
     install: async () => void (await jobs.install()),

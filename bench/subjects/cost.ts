@@ -12,15 +12,17 @@ export async function contests(bench: Bench): Promise<Contest[]> {
     ...bench.punctual("postgres", "async handler"),
     ...(await bench.peer("graphile-worker", "postgres", "tuned")),
   ];
+  const graphile = "graphile-worker, tuned";
   const [rate, ...cpu] = drainMetrics;
   return [
     {
       id: "cost",
       title: "CPU of a no-op run, PostgreSQL",
       metrics: [...cpu, rate!],
-      base: "graphile-worker, tuned",
+      base: graphile,
       entries: setups.map((setup) => drainEntry(bench, setup, count)),
-      goals: [{ entry: synchronous, metric: "worker CPU", most: 16 }],
+      // A ratio, because microseconds depend on the machine: the goal was 16 µs where graphile-worker took 10.
+      goals: [{ entry: synchronous, metric: "worker CPU", versus: graphile, most: 1.6 }],
     },
   ];
 }

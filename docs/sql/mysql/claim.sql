@@ -251,7 +251,7 @@ commit;
 
 -- Reads the first runs under limits of each queue (the window).
 -- ?1 = 'slow'
-select id, name, lane, queue, priority, run_at
+select id, name, lane, queue, priority, run_at, cost
 from punctual_runs force index (punctual_runs_ready)
 where state = 1 and limited = 1 and owner is null and queue = ?
 order by priority, run_at, id
@@ -651,7 +651,7 @@ limit ?;
 
 -- Reads the first runs of the lanes.
 -- ?1 = 'slow', ?2 = 'report|bob', ?3 = '2'
-select id, name, lane, queue, priority, run_at
+select id, name, lane, queue, priority, run_at, cost
 from punctual_runs force index (punctual_runs_lanes)
 where state = 1 and limited = 1 and owner is null and queue = ? and priority = 100 and lane = ?
 order by run_at, id

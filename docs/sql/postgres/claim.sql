@@ -187,7 +187,7 @@ returning r.id, r.name, r.queue, r.lane, r.limited, r.priority, r.run_at, r.args
 
 -- Reads the first runs under limits of each queue (the window).
 -- $1 = 'slow'
-select id, name, lane, queue, priority, run_at
+select id, name, lane, queue, priority, run_at, cost
 from punctual_runs
 where state = 1 and limited = 1 and owner is null and queue = $1
 order by priority, run_at, id
@@ -320,7 +320,7 @@ from heads;
 
 -- Reads the first runs of the lanes.
 -- $1 = 'slow', $2 = 'report|bob', $3 = 2
-select id, name, lane, queue, priority, run_at
+select id, name, lane, queue, priority, run_at, cost
 from punctual_runs
 where state = 1 and limited = 1 and owner is null and queue = $1 and priority = 100 and lane = $2
 order by run_at, id

@@ -86,7 +86,7 @@ select lim, rate from punctual_queues where name = ?;
 
 -- Reads the first runs under limits of each queue (the window).
 -- ?1 = 'default'
-select id, name, lane, queue, priority, run_at
+select id, name, lane, queue, priority, run_at, cost
 from punctual_runs
 where state = 1 and limited = 1 and owner is null and queue = ?
 order by priority, run_at, id
@@ -287,7 +287,7 @@ where id in (select value from json_each(?));
 
 -- Reads the first run of the next lane.
 -- ?1 = 'slow'
-select id, name, lane, queue, priority, run_at
+select id, name, lane, queue, priority, run_at, cost
 from punctual_runs
 where state = 1 and limited = 1 and owner is null and queue = ?
 order by priority, lane, run_at, id
@@ -295,7 +295,7 @@ limit 1;
 
 -- Reads the first run of the next lane.
 -- ?1 = 'slow', ?2 = 100, ?3 = 'report|ada'
-select id, name, lane, queue, priority, run_at
+select id, name, lane, queue, priority, run_at, cost
 from punctual_runs
 where state = 1 and limited = 1 and owner is null and queue = ? and priority = ? and lane > ?
 order by priority, lane, run_at, id
@@ -305,7 +305,7 @@ limit 1;
 
 -- Reads the first runs of the lanes.
 -- ?1 = 'slow', ?2 = 100, ?3 = 'report|bob', ?4 = 66
-select id, name, lane, queue, priority, run_at
+select id, name, lane, queue, priority, run_at, cost
 from punctual_runs
 where state = 1 and limited = 1 and owner is null and queue = ? and priority = ? and lane = ?
 order by run_at, id
@@ -315,7 +315,7 @@ limit ?;
 
 -- Reads the first run of the next lane.
 -- ?1 = 'slow', ?2 = 100
-select id, name, lane, queue, priority, run_at
+select id, name, lane, queue, priority, run_at, cost
 from punctual_runs
 where state = 1 and limited = 1 and owner is null and queue = ? and priority > ?
 order by priority, lane, run_at, id
