@@ -77,11 +77,13 @@ export default function collect(command: Command, cli: Cli): void {
       );
       await working.finally(cancel);
       const unwritten = unwrittenExit(tally, jobs);
+      const wasStopped = isOver || signals.first !== null || unwritten !== null;
       // A worker prunes once a minute; without workers, only this pass does.
-      if (!isOver && signals.first === null && !unwritten) await jobs.prune();
+      if (!wasStopped) await jobs.prune();
       const ms = Math.round(systemClock.monotonic() - startedAt);
       if (output.isJson) output.json({ ran: tally.ran, ms, ...tally.counts, troubles: tally.failedAttempts });
-      else output.print(summary(tally, ms, await dueRuns(jobs, served)));
+      // After a stop the database is asked nothing more: it may be the reason for the stop.
+      else output.print(summary(tally, ms, wasStopped ? null : await dueRuns(jobs, served)));
       if (unwritten) throw unwritten;
       if (signals.forced !== null) throw new Exit(signals.forced);
       if (tally.counts.failed > 0) throw new Exit(exitCodes.failed);

@@ -13,10 +13,11 @@ const MOST_UNWRITTEN = 10;
 
 /**
  * `ran 14 runs in 1.2 s: 13 completed, 1 retried (send-invoice: connect ETIMEDOUT, again in 8 s)`. `left`: runs that are
- * due and could not start.
+ * due and could not start; null: not counted, because the worker was stopped.
  */
-export function summary(tally: Tally, ms: number, left: number): string {
-  if (tally.ran === 0 && tally.counts.released === 0) {
+export function summary(tally: Tally, ms: number, left: number | null): string {
+  if (tally.ran === 0 && tally.counts.released === 0 && tally.unwritten.length === 0) {
+    if (left === null) return "ran nothing: it was stopped";
     if (left === 0) return "ran nothing: nothing is due";
     return `ran nothing: ${counted(left, "due run")} could not start. To see why: punctual doctor, punctual show <id>`;
   }
