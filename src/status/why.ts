@@ -178,6 +178,7 @@ function reasonsToWait(facts: WaitFacts): string[] {
       queue?.fair
         ? `The lanes of its queue "${run.queue}" take turns: ${come} in its own lane or because they are more important.`
         : `It waits its turn: ${come} in the queue "${run.queue}".`,
+      ...orderUnderNamedRate(facts),
     ];
   }
   if (run.crashes > 0) {
@@ -206,6 +207,13 @@ function reasonsToWait(facts: WaitFacts): string[] {
     ];
   }
   return ["Nothing holds it back: it is next in its queue and starts as soon as a worker has a free slot."];
+}
+
+function orderUnderNamedRate({ named, rates = [] }: WaitFacts): string[] {
+  if (!named || !rates.some(({ name }) => name === named.name)) return [];
+  return [
+    `Runs under its limit "${named.name}" start in order: one whose cost does not fit yet holds back those behind it.`,
+  ];
 }
 
 /** Returns by whom and why something was paused, as an end of a sentence; empty if neither was given. */

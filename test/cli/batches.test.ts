@@ -88,3 +88,20 @@ test("a batch shows which callback is dispatched when, and a callback its batch"
   const [one] = await row.dispatchMany([{}, {}]);
   expect((await call("show", String(one!.id))).stdout).not.toContain("Batch");
 });
+
+test("a cancelled batch that has not finished does not announce its callback of success", async () => {
+  const { call, jobs } = scene();
+  const held = Promise.withResolvers<void>();
+  const row = jobs.define("row", () => held.promise);
+  const told = jobs.define("told", () => {});
+  const batch = await jobs.batch("slow").add(row).onFinish(told).onSuccess(told);
+  const started = new Promise((resolve) => jobs.on("run.started", resolve));
+  const working = jobs.run();
+  await started;
+  await batch.cancel();
+  const { stdout } = await call("show", `batch:${batch.id}`);
+  expect(stdout).toMatch(/finish +\S+ +told +not yet dispatched/);
+  expect(stdout).toMatch(/success +\S+ +told +not dispatched/);
+  held.resolve();
+  await working;
+});

@@ -95,6 +95,16 @@ describe("a ready run", () => {
     );
   });
 
+  test("behind others under the rate of a named limit is explained by their order", () => {
+    const named = { name: "openai", limit: 0, cost: 1, running: UNUSED };
+    const rate = { job: null, key: null, queue: null, limit: 60_000, per: 60_000, burst: 0 };
+    const open = { ...rate, spent: 0, opensAt: null, slowedUntil: null };
+    const order = 'Runs under its limit "openai" start in order';
+    expect(why(ready, { ahead: 2, named, rates: [{ ...open, name: "openai" }] })).toContain(order);
+    expect(why(ready, { ahead: 2, named, rates: [{ ...open, queue: "default" }] })).not.toContain(order);
+    expect(why(ready, { named, rates: [{ ...open, name: "openai" }] })).not.toContain(order);
+  });
+
   test("names the run that its worker isolates", () => {
     const says = 'Worker w1 isolates run 3 of "long", which has crashed before: its other runs wait';
     expect(why(ready, { isolated: [isolated(3)] })).toContain(says);

@@ -50,8 +50,8 @@ export function batchColumns(now: Date, { icons }: Page): Column<BatchInfo>[] {
     { title: "Progress", cell: (batch) => batchBar(batch, icons, BAR) },
     { title: "Members", cell: ({ total }) => grouped(total), align: "right" },
     { title: "Failed", cell: ({ failed }) => count(failed, "red"), align: "right" },
-    { title: "Cancelled", cell: ({ cancelled }) => count(cancelled, "yellow"), align: "right", drop: 3 },
-    { title: "Skipped", cell: ({ skipped }) => count(skipped, "dim"), align: "right", drop: 4 },
+    { title: "Cancelled", cell: ({ cancelled }) => count(cancelled, "yellow"), align: "right", drop: 4 },
+    { title: "Skipped", cell: ({ skipped }) => count(skipped, "dim"), align: "right", drop: 3 },
     { title: "Created", cell: ({ createdAt }) => ago(createdAt, now), drop: 2 },
     {
       title: "Finished",

@@ -62,13 +62,17 @@ interface CallbackLine {
   run: RunInfo | null;
 }
 
-function callbackLines({ callbacks, state }: BatchStatus, runs: RunInfo[], page: Page): string[] {
+function callbackLines(batch: BatchStatus, runs: RunInfo[], page: Page): string[] {
+  const { callbacks, state, cancelledAt } = batch;
   const waiting = callbacks.filter((callback) => callback.runs.length === 0);
   const lines: CallbackLine[] = [
     ...runs.map((run) => ({ on: toBatchLink(run.batchId)!.on!, job: run.name, run })),
     ...waiting.map(({ on, job }) => ({ on, job, run: null })),
   ];
-  const none = state === "finished" ? "not dispatched" : "not yet dispatched";
+  const none = (on: CallbackLine["on"]) => {
+    const isTooLate = state === "finished" || (on === "success" && cancelledAt !== null);
+    return isTooLate ? "not dispatched" : "not yet dispatched";
+  };
   return tableLines<CallbackLine>(
     [
       { title: "On", cell: ({ on }) => on },
@@ -78,7 +82,7 @@ function callbackLines({ callbacks, state }: BatchStatus, runs: RunInfo[], page:
         align: "right",
       },
       { title: "Job", cell: ({ job }) => job, min: 14 },
-      { title: "State", cell: ({ run }) => run?.state ?? { text: none, style: "dim" } },
+      { title: "State", cell: ({ on, run }) => run?.state ?? { text: none(on), style: "dim" } },
       { title: "Error", cell: ({ run }) => errorCell(run), min: 12 },
     ],
     lines,
