@@ -275,7 +275,7 @@ export function agreeingOnBatches(database: Database): void {
     test(
       "agree on counts, marks and callbacks after every step of a random sequence",
       async () => {
-        const numRuns = database.name === "sqlite" ? 150 : 25;
+        const numRuns = Number(process.env.SEQUENCES ?? (database.name === "sqlite" ? 80 : 12));
         await fc.assert(fc.asyncProperty(steps, check), {
           numRuns,
           interruptAfterTimeLimit: LONGEST,

@@ -195,15 +195,15 @@ export function lanes(database: Database): void {
       expect(plans.reduce((sum, { rows }) => sum + rows, 0)).toBeLessThan(MANY);
     });
 
-    test("a lane that floods its queue does not starve any of 2,000 lanes", {
+    test("a lane that floods its queue does not starve any of 600 lanes", {
       timeout: 300_000,
     }, async () => {
       await define(at.store, [{ name: "job", limit: 10, keyLimit: 1 }]);
-      await insert(at.store, ...times(3000, () => ({ key: "flood" })));
-      await insert(at.store, ...times(2000, (n) => ({ key: `lane-${n}` })));
+      await insert(at.store, ...times(1000, () => ({ key: "flood" })));
+      await insert(at.store, ...times(600, (n) => ({ key: `lane-${n}` })));
       const served = new Set<string>();
       let running: Awaited<ReturnType<typeof claim>> = [];
-      for (let exchanges = 0; exchanges < 3000 && served.size < 2001; exchanges++) {
+      for (let exchanges = 0; exchanges < 900 && served.size < 601; exchanges++) {
         const { claimed } = await exchange(at.store, {
           settle: running.map((run) => settlement(run, "completed", { keep: 0 })),
           claim: claimRequest({ limit: 10 }),
@@ -211,7 +211,7 @@ export function lanes(database: Database): void {
         running = claimed;
         for (const { lane } of claimed) served.add(lane);
       }
-      expect(served.size).toBe(2001);
+      expect(served.size).toBe(601);
     });
   });
 }

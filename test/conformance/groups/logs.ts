@@ -214,11 +214,11 @@ export function logging(database: Database): void {
       const far = 1_000_000_000;
       await at.sql(
         `insert into punctual_logs (run_id, position, attempt, at, message)
-         select ${far} + s.n % 1000, s.n, 1, 1, 'said' from ${at.series(100_000)} s`,
+         select ${far} + s.n % 1000, s.n, 1, 1, 'said' from ${at.series(30_000)} s`,
       );
       await at.sql(
         `insert into punctual_history (id, name, queue, lane, limited, priority, run_at, state, attempts, crashes, finished_at, created_at)
-         select ${far} + s.n, 'job', 'default', 'job', 0, 1, 1, 3, 1, 0, 1, 1 from ${at.series(100_000)} s`,
+         select ${far} + s.n, 'job', 'default', 'job', 0, 1, 1, 3, 1, 0, 1, 1 from ${at.series(30_000)} s`,
       );
       await insert(at.store, {}, {});
       const lines = (run: number) =>

@@ -109,8 +109,8 @@ export function scale(database: Database): void {
       await explained();
     });
 
-    test("100,000 ready runs: no statement scans or sorts", async () => {
-      await fill(100_000, { name: "free", limited: 0, state: READY, due: at.clock.now() - 200_000 });
+    test("30,000 ready runs: no statement scans or sorts", async () => {
+      await fill(30_000, { name: "free", limited: 0, state: READY, due: at.clock.now() - 200_000 });
       await everyKindOfRun();
       await explained();
     });
@@ -123,12 +123,12 @@ export function scale(database: Database): void {
       await explained();
     });
 
-    test("100,000 runs behind a full limit: one exchange finds the open job behind them, without a scan", async () => {
+    test("30,000 runs behind a full limit: one exchange finds the open job behind them, without a scan", async () => {
       await define(at.store, [
         { name: "closed", limit: 1 },
         { name: "open", limit: 1 },
       ]);
-      await fill(100_000, { name: "closed", limited: 1, state: READY, due: at.clock.now() - 200_000 });
+      await fill(30_000, { name: "closed", limited: 1, state: READY, due: at.clock.now() - 200_000 });
       expect(await claim(at.store)).toHaveLength(1);
       const [open, free] = await insert(
         at.store,
@@ -141,7 +141,7 @@ export function scale(database: Database): void {
       await explained();
     });
 
-    test("behind a full limit a claim reads as many rows of 50,000 as of 1,000", async () => {
+    test("behind a full limit a claim reads as many rows of 20,000 as of 1,000", async () => {
       const readWith = async (count: number) => {
         await fill(count, { name: "closed", limited: 1, state: READY, due: at.clock.now() - 200_000 });
         await insert(at.store, { name: "open", priority: 2 }, { name: "free", priority: 3 });
@@ -158,11 +158,11 @@ export function scale(database: Database): void {
       await claim(at.store);
       const few = await readWith(1000);
       // A store may begin its walk at a random lane, so that the number of rows varies.
-      expect(await readWith(50_000)).toBeLessThan(few * 1.5);
+      expect(await readWith(20_000)).toBeLessThan(few * 1.5);
     });
 
-    test("a claim reads as many rows behind 50,000 runs of jobs that are not defined here as behind none", async () => {
-      await fill(50_000, { name: "theirs", limited: 0, state: READY, due: at.clock.now() - 200_000 });
+    test("a claim reads as many rows behind 20,000 runs of jobs that are not defined here as behind none", async () => {
+      await fill(20_000, { name: "theirs", limited: 0, state: READY, due: at.clock.now() - 200_000 });
       const ours = await insert(at.store, { name: "ours" }, { name: "ours" }, { name: "also ours" });
       const exclude = ["theirs"];
       let claimed: ClaimedRun[] = [];
@@ -180,17 +180,17 @@ export function scale(database: Database): void {
       );
     });
 
-    test("of 20,000 runs beside those of jobs that are not defined here a claim reads only the first", async () => {
+    test("of 10,000 runs beside those of jobs that are not defined here a claim reads only the first", async () => {
       for (const name of ["theirs", "ours"])
-        await fill(20_000, { name, limited: 0, state: READY, due: at.clock.now() - 200_000 });
+        await fill(10_000, { name, limited: 0, state: READY, due: at.clock.now() - 200_000 });
       const plans = await at.plans(async (store) => {
         expect(names(await claim(store, { exclude: ["theirs"], limit: 2 }))).toEqual(["ours", "ours"]);
       });
       expect(plans.filter(({ faults }) => faults.length > 0)).toEqual([]);
     });
 
-    test("100,000 delayed runs: a claim does not read them", async () => {
-      await fill(100_000, { name: "later", limited: 0, state: SCHEDULED, due: at.clock.now() + 60_000 });
+    test("30,000 delayed runs: a claim does not read them", async () => {
+      await fill(30_000, { name: "later", limited: 0, state: SCHEDULED, due: at.clock.now() + 60_000 });
       expect(await claim(at.store)).toEqual([]);
       const id = await insertOne(at.store, { priority: 9 });
       const answer = await exchange(at.store, { claim: claimRequest() });
@@ -200,7 +200,7 @@ export function scale(database: Database): void {
       await explained();
     });
 
-    test("100,000 finished runs: the surplus is found and deleted without reading the others", async () => {
+    test("30,000 finished runs: the surplus is found and deleted without reading the others", async () => {
       const columns =
         "id, name, queue, lane, limited, priority, run_at, state, attempts, crashes, finished_at, created_at";
       const finished = (count: number, name: string) => {
@@ -210,11 +210,11 @@ export function scale(database: Database): void {
            select ${lastId} + s.n, '${name}', 'default', '${name}', 0, 1, 0, 3, 1, 0, 0, 0 from ${at.series(count)} s`,
         );
       };
-      for (let n = 0; n < 110; n++) await finished(900, `job ${n}`);
-      await finished(3000, "job 111");
+      for (let n = 0; n < 90; n++) await finished(300, `job ${n}`);
+      await finished(2400, "job 91");
       const rest = { finishedFor: null, jobsUnseenFor: null, orphansOlderThan: null };
       const plans = await at.plans(async (store) => {
-        expect((await store.prune({ ...rest, keep: 900, batch: 500 })).history).toBe(2100);
+        expect((await store.prune({ ...rest, keep: 300, batch: 500 })).history).toBe(2100);
       });
       const told = plans.filter(({ statement }) => /punctual_(history|attempts)/.test(statement));
       expect(told.length).toBeGreaterThan(3);
