@@ -33,16 +33,16 @@ export class WorkSessions {
   #current: WorkSession | null = null;
   /** Settles when all sessions that were requested so far have ended. */
   #turn: Promise<unknown> = Promise.resolve();
-  /** The session that lasts until it is stopped. */
-  #lasting: { name: string; ended: Promise<number> } | null = null;
+  /** The session of `forever()` or `supervise()`; null: none. */
+  #foreverSession: { name: string; ended: Promise<number> } | null = null;
   #seq = 0;
-  /** A stop that came before the session had begun holds for that session. */
+  /** True: the next session stops as soon as it begins. */
   #isStopping = false;
   #isClosing = false;
   /** Null: this process works for no supervisor. */
   parentLink: ParentLink | null = null;
 
-  /** `jobSync`: of the instance's own definitions. */
+  /** `jobSync` writes this instance's definitions. */
   constructor(parts: InstanceParts, jobSync: JobSync, presence: Presence) {
     this.#parts = parts;
     this.#jobSync = jobSync;
@@ -56,7 +56,7 @@ export class WorkSessions {
 
   /** Whether a worker works, or is about to. */
   get isWorking(): boolean {
-    return this.#lasting !== null || this.#current !== null;
+    return this.#foreverSession !== null || this.#current !== null;
   }
 
   /** Whether a worker of this process claims. */
@@ -105,10 +105,10 @@ export class WorkSessions {
       .then(() => this.#work(setup))
       .finally(() => {
         stopListening();
-        this.#lasting = null;
+        this.#foreverSession = null;
         this.#isStopping = this.#isClosing;
       });
-    this.#lasting = { name: setup.name, ended };
+    this.#foreverSession = { name: setup.name, ended };
     return ended;
   }
 
@@ -122,7 +122,7 @@ export class WorkSessions {
   async stop(): Promise<void> {
     this.#isClosing = true;
     this.stopWorking();
-    await Promise.allSettled([this.#lasting?.ended, this.#turn]);
+    await Promise.allSettled([this.#foreverSession?.ended, this.#turn]);
     const { counts } = this.#parts;
     counts.close();
     const write = async () => {
@@ -133,7 +133,7 @@ export class WorkSessions {
   }
 
   refuseSecond(): void {
-    if (this.#lasting) throw alreadyWorking(this.#lasting.name);
+    if (this.#foreverSession) throw alreadyWorking(this.#foreverSession.name);
   }
 
   #listen(setup: SessionSetup): () => void {

@@ -88,7 +88,7 @@ export class Delivery {
     let inserted = firstTry.runs.map(({ id }) => ({ id, inserted: true }));
     const announcement = this.#parts.announcement(this.#runs.length);
     this.isAnnounced = announcement !== null;
-    await db.both(
+    await db.insertTogether(
       receipts.statement(firstTry.receipt, this.#now),
       inserter.statement(firstTry.runs, this.#now),
       async (tx) => {

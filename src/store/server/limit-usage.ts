@@ -3,6 +3,7 @@ import {
   type Candidate,
   jobLimitName,
   keyLimitName,
+  LIMIT_KINDS,
   type LimitSubject,
   type LimitUsage,
   queueLimitName,
@@ -191,9 +192,9 @@ function ratesIn({ rows, jobs, named }: RatesRead, now: number): NonNullable<Lim
   return {
     isByKey: (name) => (jobs.get(name)?.key ?? null) !== null,
     of(limit, { name, queue }) {
-      if (limit.startsWith("j:")) return usageOf(limit, jobs.get(name)?.job);
-      if (limit.startsWith("r:")) return usageOf(limit, namedOf(name)!.rate);
-      return usageOf(limit, limit.startsWith("k:") ? jobs.get(name)?.key : queues.get(queue));
+      if (limit.startsWith(LIMIT_KINDS.job)) return usageOf(limit, jobs.get(name)?.job);
+      if (limit.startsWith(LIMIT_KINDS.named)) return usageOf(limit, namedOf(name)!.rate);
+      return usageOf(limit, limit.startsWith(LIMIT_KINDS.key) ? jobs.get(name)?.key : queues.get(queue));
     },
     named: namedOf,
   };

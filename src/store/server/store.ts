@@ -125,7 +125,7 @@ export class ServerStore extends SqlStore {
   override checkSchema(): Promise<void> {
     const { db } = this.#parts;
     if (!db.isMultiWriter) return super.checkSchema();
-    return db.transaction((tx) => super.checkSchema(this.sql.on(tx)), { caughtUp: true });
+    return db.transaction((tx) => super.checkSchema(this.sql.on(tx)), { waitForNode: true });
   }
 
   override async inspect(): Promise<Inspection> {

@@ -243,7 +243,7 @@ export class SqlBatches implements BatchStore {
     const claimed = this.#claimed.take(ids);
     // A node of a cluster may lag behind another one, on which the other last member has ended.
     const found = sql.db.isMultiWriter
-      ? await sql.transaction((tx) => readBatches(tx, ids), { caughtUp: true })
+      ? await sql.transaction((tx) => readBatches(tx, ids), { waitForNode: true })
       : await readBatches(sql, ids);
     await this.#claimed.looked(found, claimed);
     let dispatched = false;
@@ -258,7 +258,7 @@ export class SqlBatches implements BatchStore {
     const { sql } = this.#parts;
     const change = await sql.transaction(async (tx) => advance(tx, id, await this.#parts.now(tx), thorough), {
       lockTimeout: true,
-      caughtUp: sql.db.isMultiWriter,
+      waitForNode: sql.db.isMultiWriter,
     });
     if (!change) return false;
     const { batch, dispatched } = change;

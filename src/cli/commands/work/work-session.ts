@@ -84,7 +84,7 @@ export function begin(jobs: Punctual, plan: WorkPlan): Promise<number> {
     untilEmpty: once === true || untilEmpty === true,
     grace: plan.drainTimeout ?? 30,
   };
-  // A process that has executed its runs exits, and its supervisor starts another.
+  // In this process, `--max-jobs` ends the worker; under `supervise()`, it replaces the child.
   if (workers === 0) return jobs.forever({ ...options, ...(maxJobs !== undefined && { limit: maxJobs }) });
   return jobs.supervise({
     ...options,

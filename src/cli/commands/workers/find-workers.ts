@@ -25,6 +25,6 @@ export async function findWorkers(jobs: Punctual, names: readonly string[]): Pro
       );
     }
     const ids = found.map(({ id }) => id).join(", ");
-    throw new Exit(exitCodes.usage, `"${name}" has ${found.length} workers: name one by its id: ${ids}`);
+    throw new Exit(exitCodes.usage, `"${name}" matches ${found.length} workers. Pass one id: ${ids}`);
   });
 }
