@@ -13,7 +13,7 @@ export function randomText(): string {
   return Buffer.from(crypto.randomUUID().replaceAll("-", ""), "hex").toString("base64url");
 }
 
-/** Returns 12 random letters and digits, for ids that people type: as an argument, a leading minus would be an option. */
+/** Returns 12 random letters and digits, for ids that people type: a leading minus would be read as an option. */
 export function randomId(): string {
   return randomText().replaceAll(/[-_]/g, "0").slice(0, 12);
 }

@@ -21,7 +21,7 @@ function importsOf(file: string): string[] {
   return [...found].map(([, path]) => relative(source, resolve(source, dirname(file), path!)));
 }
 
-/** Files and folders that each room may import beside itself. A file named here is open without the rest of its room. */
+/** Files and folders that each room may import beside itself. A file named here is open without its room's rest. */
 const PURE = [
   "time.ts",
   "errors.ts",

@@ -22,8 +22,8 @@ export interface RunContext {
   readonly parentId: number | null;
   readonly traceparent: string | null;
   /**
-   * The batch that the run is a member or a callback of; null: none. A member may add to it until it has ended: await each
-   * `add()`.
+   * The batch that the run is a member or a callback of; null: none. A member may add to it until it has ended: await
+   * each `add()`.
    */
   readonly batch: Batch | null;
   /** Aborts on timeout, cancel, shutdown or a lost lease; the code of its `reason`, a PunctualError, says which. */

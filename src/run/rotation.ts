@@ -29,7 +29,7 @@ interface LastTurn {
   used: number;
 }
 
-/** Queues and priorities whose last turn is remembered. Beyond that, the rotation forgets the oldest, which starts over. */
+/** Most queues and priorities whose last turn is remembered. The oldest one beyond that starts over. */
 const REMEMBERED = 1000;
 
 /**

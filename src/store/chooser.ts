@@ -134,8 +134,8 @@ export class Chooser {
   }
 
   /**
-   * Whether the run's key or the cost of its start must be computed before the run can start. Such a run is claimed only
-   * for that.
+   * Whether the run's key or the cost of its start must be computed before the run can start. Such a run is claimed
+   * only for that.
    */
   isIncomplete(run: LimitSubject): boolean {
     return this.#lacksKey(run) || this.#lacksCost(run);
@@ -288,7 +288,7 @@ export function jobLimitName(name: string): string {
   return `${LIMIT_KINDS.job}${name}`;
 }
 
-/** The name's length tells the job "a" with the key "b|c" from the job "a|b" with the key "c": their lanes are equal. */
+/** The length tells the job "a" with the key "b|c" from the job "a|b" with the key "c": their lanes are equal. */
 export function keyLimitName({ name, lane }: Pick<LimitSubject, "name" | "lane">): string {
   return `${LIMIT_KINDS.key}${name.length}:${lane}`;
 }

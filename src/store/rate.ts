@@ -96,8 +96,8 @@ export function join(one: Bucket, other: Bucket): Bucket {
 }
 
 /**
- * Returns the bucket, closed for at least `ms` from now on. It keeps all starts, whatever the rate, and the time of this
- * call: if the clock is set back, the bucket is closed for as long as it was to be, and not until that time.
+ * Returns the bucket, closed for at least `ms` from now on. It keeps all starts, whatever the rate, and the time of
+ * this call: if the clock is set back, the bucket is closed for as long as it was to be, and not until that time.
  */
 export function shut(bucket: Bucket, clock: number, ms: number): Bucket {
   const { bucket: current, now } = follow(bucket, clock);

@@ -185,7 +185,7 @@ export class Context implements RunContext {
     await Promise.all([this.#writing, ...(this.#adding ?? [])]);
   }
 
-  /** Throws again what `snooze()`, `slowDown()` or `discard()` threw, if the handler has caught it: the attempt has ended. */
+  /** Rethrows the error of `snooze()`, `slowDown()` or `discard()` if the handler caught it: the attempt has ended. */
   #refuseEnded(): void {
     if (this.earlyEnd !== null) throw new EndOfAttempt(this.earlyEnd);
   }

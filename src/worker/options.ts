@@ -4,7 +4,7 @@ import { type Duration, toMilliseconds } from "../time.ts";
 import { checkName } from "../validate/names.ts";
 import { checkInteger, type OptionNames } from "../validate/options.ts";
 
-/** Which queues a worker serves, and their weights. */
+/** The queues that a worker serves, and their weights. */
 export interface QueueOptions {
   /** Serves only these queues. Default: all. */
   queues?: string[] | undefined;

@@ -325,8 +325,8 @@ function knownSocketError(code: string, message: string): [ErrorCode, string] | 
 }
 
 /**
- * Which server has this version. Throws if it is too old, without `skip locked` or `json_table`, or another engine that
- * is known to be unsafe.
+ * Returns the server that has this version. Throws if it is too old, without `skip locked` or `json_table`, or another
+ * engine that is known to be unsafe.
  */
 export function flavourOf(version: string): "mysql" | "mariadb" {
   refuseUnsafe(version);

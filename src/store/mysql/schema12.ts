@@ -5,7 +5,8 @@ import { addColumn } from "./add-column.ts";
 export function schema12(table: string): Migration {
   return {
     number: 12,
-    // Older code leaves the runs of jobs with rates alone. A queue with a rate raises this number, see `sql/sync-queues.ts`.
+    // Older code leaves the runs of jobs with rates alone. A queue with a rate raises this number, see
+    // `sql/sync-queues.ts`.
     compatibleFrom: 3,
     statements: (t) => [
       ...addColumn(t.jobs, "rate", "text"),

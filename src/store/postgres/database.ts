@@ -231,8 +231,8 @@ export class PostgresDatabase implements ServerDatabase {
   }
 
   /**
-   * Sends a statement, and `trailing` right after it if the connection is pipelined; in one packet, the first would wait
-   * for the second to be built. Waits for the answer of the first only.
+   * Sends a statement, and `trailing` right after it if the connection is pipelined; in one packet, the first would
+   * wait for the second to be built. Waits for the answer of the first only.
    */
   async #sendWith({ text, params }: Statement, trailing: Statement | null): Promise<void> {
     const held = await this.#acquire(text);

@@ -5,7 +5,8 @@ import { withoutSchema } from "./object-names.ts";
 export function schema12(name: string, hot: string): Migration {
   return {
     number: 12,
-    // Older code leaves the runs of jobs with rates alone. A queue with a rate raises this number, see `sql/sync-queues.ts`.
+    // Older code leaves the runs of jobs with rates alone. A queue with a rate raises this number, see
+    // `sql/sync-queues.ts`.
     compatibleFrom: 3,
     statements: (t) => [
       `alter table ${t.jobs} add column rate text`,

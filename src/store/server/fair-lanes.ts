@@ -49,7 +49,7 @@ export async function fairWindows(
   );
 }
 
-/** Which runs under limits a claim looks for in fair queues. */
+/** The runs under limits that a claim looks for in fair queues. */
 interface CandidateScope {
   rotation: Rotation;
   wanted: number;

@@ -67,15 +67,15 @@ export class LaneWalk {
     return { found: found.flat(), unfinished };
   }
 
-  /** Called when a claim takes runs: the next claim continues the walk here, and then reads the lanes before as well. */
+  /** Called when a claim takes runs: the next claim continues the walk here, and then reads the earlier lanes too. */
   addLap(queue: string): void {
     const walk = this.#walks.get(queue);
     if (walk) walk.isLastLap = false;
   }
 
   /**
-   * Returns the common prefix of the lanes of each job that can start no run, whatever the key. A job is left out if the
-   * name of another job continues this prefix: lanes of both are mixed in the index.
+   * Returns the common prefix of the lanes of each job that can start no run, whatever the key. A job is left out if
+   * the name of another job continues this prefix: lanes of both are mixed in the index.
    */
   async #closedPrefixes(tx: Sql, { candidates, chooser }: View): Promise<string[]> {
     const full = candidates.filter((one) => chooser.isJobFull(one)).map(({ name }) => name);

@@ -30,7 +30,7 @@ export interface ServerUsage extends LimitUsage {
   rated: { names: ReadonlySet<string>; queues: ReadonlySet<string> };
 }
 
-/** Which runs a claim may take, whatever the limits. */
+/** The runs that a claim may take, whatever the limits. */
 export type UsageScope = Pick<LimitUsage, "isClosed" | "computesKey" | "computesCost">;
 
 interface RateRow {

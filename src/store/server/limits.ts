@@ -26,7 +26,7 @@ const HELD_RATE_WAIT = 20;
 /** If some run of the window fits, only every fourth claim walks lanes to find more. */
 const WALK_EVERY = 4;
 
-/** Which runs one claim may take, whatever the limits. */
+/** The runs that one claim may take, whatever the limits. */
 export interface ClaimScope extends UsageScope {
   /** A condition of SQL. */
   claimable: string;
@@ -82,8 +82,8 @@ interface PickResult {
  *    many have started within the time of each rate. It locks nothing.
  * 2. `#pick` picks runs that fit. If blocked runs fill the window, it walks from lane to lane (`lane-walk.ts`).
  * 3. `planChains` (`store/chains.ts`) finds the runs that may follow the picked ones.
- * 4. `#lockGates` locks the gates of the picked runs, and leaves runs whose gate another claim holds. Every claim under a
- *    limit holds the limit's gate until it commits, so the usage can only fall from here on.
+ * 4. `#lockGates` locks the gates of the picked runs, and leaves runs whose gate another claim holds. Every claim
+ *    under a limit holds its gate until it commits, so the usage can only fall from here on.
  * 5. `choose` locks the rows, reads the usage again and drops the runs that no longer fit (`recount`).
  *
  * A run under the same limits as one that this transaction has settled skips step 4: both changes commit together, so
@@ -273,8 +273,8 @@ export class Limits {
 }
 
 /**
- * Takes the runs that still fit, now that their gates are locked. `before` has picked them without the locks, and `rows`
- * are the rows that could be locked.
+ * Takes the runs that still fit, now that their gates are locked. `before` has picked them without the locks, and
+ * `rows` are the rows that could be locked.
  */
 function recount(
   open: Candidate[],

@@ -113,7 +113,8 @@ export class ReadyWindows {
       return ofQueue.length > 0 && isHidden;
     });
     if (hidden.length === 0) return windows;
-    // Runs of closed jobs, or runs that other claims have locked, fill the first lanes: the next claim looks behind them.
+    // Runs of closed jobs, or runs that other claims have locked, fill the first lanes: the next claim looks behind
+    // them.
     for (const queue of hidden) {
       const { lane } = found.findLast(({ window }) => window.queue === queue)!.window;
       rotation.pass({ queue, ...lane! });

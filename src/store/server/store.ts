@@ -41,8 +41,8 @@ const CONNECTIONS_FOR_TWO = 5;
 const GATE_TRIES = 5;
 
 /**
- * Claims in a row that continue an unfinished lane walk. Without this bound they could repeat for ever: of several queues,
- * one may start over while another one ends.
+ * Claims in a row that continue an unfinished lane walk. Without this bound they could repeat for ever: of several
+ * queues, one may start over while another one ends.
  */
 const ROUNDS = 50;
 
@@ -185,8 +185,8 @@ export class ServerStore extends SqlStore {
   }
 
   /**
-   * Settles, then claims. Claims again at once while the lane walk is unfinished, and after a short wait if other claims
-   * held the gates.
+   * Settles, then claims. Claims again at once while the lane walk is unfinished, and after a short wait if other
+   * claims held the gates.
    */
   exchange(request: ExchangeRequest): Promise<ExchangeResult> {
     const exchanged = this.#exchange(request);

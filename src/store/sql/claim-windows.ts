@@ -30,8 +30,8 @@ export function hasMore({ rows, size }: ClaimWindow): boolean {
 }
 
 /**
- * How many runs a claim reads of each queue first. A claim takes `limit` runs from all queues together, so with hundreds
- * of queues it reads only about as many of each as recent claims took of it (note 55).
+ * How many runs a claim reads of each queue first. A claim takes `limit` runs from all queues together, so with
+ * hundreds of queues it reads only about as many of each as recent claims took of it (note 55).
  */
 export class WindowSizes {
   readonly #taken = new Map<string, number>();
@@ -139,12 +139,13 @@ export function behind({ priority, run_at, id }: OrderKey): Statement {
 
 /**
  * Returns the lanes in which a claim looks if these jobs are closed to it. `lanes` are the first of the queue, one more
- * than `MOST_OPEN_LANES` if it has that many. Null: the claim reads the queue in order, because no lane is closed or there
- * are too many.
+ * than `MOST_OPEN_LANES` if it has that many. Null: the claim reads the queue in order, because no lane is closed or
+ * there are too many.
  */
 export function openLanes<Lane extends { lane: string }>(lanes: Lane[], closed: Set<string>): Lane[] | null {
   if (lanes.length > MOST_OPEN_LANES) return null;
-  // A lane without a bar belongs to one job. Other lanes may be shared: `a|b` is the job "a|b", or "a" with the key "b".
+  // A lane without a bar belongs to one job. Other lanes may be shared: `a|b` is the job "a|b", or "a" with the key
+  // "b".
   const open = lanes.filter(({ lane }) => lane.includes("|") || !closed.has(lane));
   return open.length === lanes.length ? null : open;
 }

@@ -154,9 +154,9 @@ export interface Database extends Sql {
    */
   readonly unlessKeyHeld: string;
   /**
-   * Appended to `insert … select` into `history` or `attempts`: replaces the values of a row that has the same key. A run
-   * may have the id of an older one that was restored, or that another primary wrote (note 54). Any other conflict is an
-   * error. PostgreSQL pays for it, so it replaces rows only after it has met a taken key.
+   * Appended to `insert … select` into `history` or `attempts`: replaces the values of a row that has the same key. A
+   * run may have the id of an older one that was restored, or that another primary wrote (note 54). Any other conflict
+   * is an error. PostgreSQL pays for it, so it replaces rows only after it has met a taken key.
    */
   orReplace(table: string, key: readonly string[], columns: readonly string[]): string;
   /** Whether an insert failed because another run holds the unique key. */

@@ -33,8 +33,8 @@ interface Listed {
 }
 
 /**
- * Lists the rates of jobs, queues and named limits, and those of the keys of which runs have started lately: of each job, closed keys
- * come first.
+ * Lists the rates of jobs, queues and named limits, and those of the keys of which runs have started lately: of each
+ * job, closed keys come first.
  */
 export async function listRates(sql: SqlContext, search: RateSearch, now: number): Promise<RateRecord[]> {
   const { most } = search;

@@ -104,8 +104,8 @@ export async function takeBack(
 }
 
 /**
- * Charges the runs that crashed, and marks the suspects. Then puts back every run, or ends it if it crashed too often or
- * was cancelled.
+ * Charges the runs that crashed, and marks the suspects. Then puts back every run, or ends it if it crashed too often
+ * or was cancelled.
  */
 async function takeAllBack(
   tx: SqlContext,
@@ -264,8 +264,8 @@ function judge(runs: LostRun[]): LostRuns {
 }
 
 /**
- * Locks the row of a worker that was last seen at `seen` or earlier. "locked": another process has locked it. Null: there
- * is no such row.
+ * Locks the row of a worker that was last seen at `seen` or earlier. "locked": another process has locked it. Null:
+ * there is no such row.
  */
 async function lockWorker(
   tx: SqlContext,

@@ -54,8 +54,8 @@ interface ReadyWindow extends ClaimWindow, ClaimPlace {
 const KEY = keyAtStart("?");
 
 /**
- * The claim on SQLite. Its caller holds the write lock, so nothing that the claim reads changes before the claim writes:
- * limits need no gates here.
+ * The claim on SQLite. Its caller holds the write lock, so nothing that the claim reads changes before the claim
+ * writes: limits need no gates here.
  */
 export class Claimer {
   readonly #db: SqliteDatabase;
@@ -296,7 +296,8 @@ export class Claimer {
 
   /**
    * Returns a text that differs once another process has inserted a run, has given one back that was under a limit, has
-   * paused or resumed something, or an operator has acted. Every heartbeat of a worker changes the file, and is no news.
+   * paused or resumed something, or an operator has acted. Every heartbeat of a worker changes the file, and is no
+   * news.
    */
   readNews(now: number): string {
     const { runs, audit } = this.#t;

@@ -290,7 +290,8 @@ export const schema: Schema = {
     schema5,
     schema6,
     schema7,
-    // All databases have the same numbers. 8 changes the gates of servers (note 53), 9 is for PostgreSQL alone (note 54).
+    // All databases have the same numbers. 8 changes the gates of servers (note 53), 9 is for PostgreSQL alone (note
+    // 54).
     { number: 8, compatibleFrom: 3, statements: () => [] },
     { number: 9, compatibleFrom: 3, statements: () => [] },
     schema10,

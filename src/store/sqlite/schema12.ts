@@ -3,7 +3,8 @@ import type { Migration } from "../sql/migrate.ts";
 /** Schema 12: rates, and the starts that count towards them (note 61). */
 export const schema12: Migration = {
   number: 12,
-  // Older code leaves the runs of jobs with rates alone. A queue with a rate raises this number, see `sql/sync-queues.ts`.
+  // Older code leaves the runs of jobs with rates alone. A queue with a rate raises this number, see
+  // `sql/sync-queues.ts`.
   compatibleFrom: 3,
   statements: (t) => [
     `alter table ${t.jobs} add column rate text`,

@@ -25,7 +25,7 @@ const refused = {
   tooLarge: [413, "BODY_TOO_LARGE"],
 } as const;
 
-/** What a write is refused with; null: it reaches its route. */
+/** The refusal of a write; null: it reaches its route. */
 type Expected = readonly [number, string] | null;
 
 function atLeast(needed: Role, role: Role): Expected {

@@ -120,7 +120,8 @@ const frameworks: Record<string, (dashboard: Dashboard) => Promise<Mounted>> = {
   },
 
   "route handlers of Next": (dashboard) => {
-    // app/admin/jobs/[[...path]]/route.ts exports the handler under the name of each method, and Next passes parameters.
+    // app/admin/jobs/[[...path]]/route.ts exports the handler under the name of each method, and Next passes
+    // parameters.
     const routes: Record<string, Dashboard> = { GET: dashboard, POST: dashboard, DELETE: dashboard };
     return serveFetch((request) => {
       const context = { params: Promise.resolve({ path: ["runs"] }) };
@@ -129,7 +130,7 @@ const frameworks: Record<string, (dashboard: Dashboard) => Promise<Mounted>> = {
   },
 };
 
-/** Those that report the path of the mount; the others get it as an option. */
+/** Frameworks that report the path of the mount; the others get it as an option. */
 const KNOWS_MOUNT = ["Express", "Express behind helmet and a body parser", "Express in a router", "Nest"];
 
 describe.each(Object.entries(frameworks))("%s", (name, mount) => {

@@ -169,7 +169,7 @@ describe("files in a folder", () => {
   const folder = mkdtempSync(join(tmpdir(), "punctual-page-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("that has no page yet are reported, and read once they are there", async () => {
+  test("that has no page yet are reported, and read once they exist", async () => {
     const files = new PageFiles(folder);
     await expect(files.index()).rejects.toMatchObject({ status: 503, code: "PAGE_MISSING" });
     expect(await files.has("assets/a.js")).toBe(false);

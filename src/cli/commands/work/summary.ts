@@ -12,8 +12,8 @@ const MOST_SHOWN = 3;
 const MOST_UNWRITTEN = 10;
 
 /**
- * `ran 14 runs in 1.2 s: 13 completed, 1 retried (send-invoice: connect ETIMEDOUT, again in 8 s)`. `left`: runs that are
- * due and could not start; null: not counted, because the worker was stopped.
+ * `ran 14 runs in 1.2 s: 13 completed, 1 retried (send-invoice: connect ETIMEDOUT, again in 8 s)`. `left`: runs that
+ * are due and could not start; null: not counted, because the worker was stopped.
  */
 export function summary(tally: Tally, ms: number, left: number | null): string {
   if (tally.ran === 0 && tally.counts.released === 0 && tally.unwritten.length === 0) {
