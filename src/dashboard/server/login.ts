@@ -2,7 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { type Clock, MINUTE } from "../../time.ts";
 import { connectionOf } from "./connection.ts";
 import { secured } from "./headers.ts";
-import { placeOf } from "./mount.ts";
+import { mountPathOf } from "./mount.ts";
 import type { Authenticate, Identity } from "./options.ts";
 import { problemPage, refreshPage } from "./page.ts";
 import { HttpProblem } from "./problem.ts";
@@ -56,7 +56,7 @@ export class Login {
     const { identity } = this.#options;
     const bearer = /^bearer\s+(.+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
     if (bearer !== undefined) return this.#isToken(bearer.trim(), request) ? identity : null;
-    const { path } = placeOf(request, this.#options.basePath);
+    const { path } = mountPathOf(request, this.#options.basePath);
     const isApi = path.startsWith("/api/");
     const isPage = request.method === "GET" && !isApi;
     const token = isPage

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ensurePage } from "../../../scripts/build-page.ts";
 import { dashboard } from "../../../src/dashboard/index.ts";
 import { PageFiles } from "../../../src/dashboard/server/page-files.ts";
-import { byHeader, hostWith, request, unopened } from "../support/host.ts";
+import { byHeader, request, serverWith, unopened } from "../support/server.ts";
 
 beforeAll(ensurePage);
 
@@ -90,7 +90,7 @@ test("the page has who uses it, and no text in it can end its element", async ()
 test("the page has the API's answers, and comes without those that fail or take long", async () => {
   const answers = async (handler: () => Promise<never> | { body: unknown }) => {
     const meta = { method: "GET", path: "/api/v1/meta", role: "viewer", handler } as const;
-    const response = await hostWith([meta]).handle(request("/"));
+    const response = await serverWith([meta]).handle(request("/"));
     return bootstrapOf(await response.text()).meta;
   };
   expect(await answers(() => ({ body: { version: "9" } }))).toEqual({ version: "9" });
