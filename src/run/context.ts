@@ -57,6 +57,7 @@ export interface RunContext {
   transaction<Tx = import("node:sqlite").DatabaseSync>(work: (tx: Tx) => unknown): Promise<void>;
 }
 
+/** `instance` is the engine that executes the run. Other versions of the package read the field by this name. */
 type CurrentRun = AsyncLocalStorage<{ id: number; instance: object }>;
 
 /** On the global object, because a handler may be run by one copy of the package and dispatch with another. */

@@ -16,7 +16,7 @@ import {
   slowDownEnd,
   snoozeEnd,
 } from "./attempt-ends.ts";
-import { isThenable } from "./hook-calls.ts";
+import { mustAwait } from "./hook-calls.ts";
 import type { HandlerBatches } from "./parts.ts";
 
 /** Shortest interval between two writes of progress. */
@@ -198,7 +198,7 @@ export class Context implements RunContext {
     };
     const checked = (tx: unknown) => {
       const returned = work(tx);
-      return isThenable(returned) ? returned.then(check) : check(returned);
+      return mustAwait(returned) ? returned.then(check) : check(returned);
     };
     // SQLite recognises an async function by this tag, and refuses it before it is called.
     const tag: unknown = Reflect.get(Object(work), Symbol.toStringTag);

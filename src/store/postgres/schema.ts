@@ -1,4 +1,4 @@
-import { refuseUnsafe } from "../server/engines.ts";
+import { refuseUnsafe } from "../server/database-products.ts";
 import { GATES } from "../sql/gates.ts";
 import type { Schema } from "../sql/migrate.ts";
 import { idSequence } from "./dialect.ts";
@@ -50,12 +50,12 @@ export const schema: Schema = {
   },
 
   async hasLedger(sql, t) {
-    const [found] = await sql.all<{ engine: string; version: number; ledger: number }>(
-      `select version() as engine, cast(current_setting('server_version_num') as integer) as version,
+    const [found] = await sql.all<{ product: string; version: number; ledger: number }>(
+      `select version() as product, cast(current_setting('server_version_num') as integer) as version,
               case when to_regclass(?) is null then 0 else 1 end as ledger`,
       t.migrations,
     );
-    refuseUnsafe(found!.engine);
+    refuseUnsafe(found!.product);
     checkVersion(found!.version);
     return found!.ledger === 1;
   },

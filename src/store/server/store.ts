@@ -21,9 +21,9 @@ import {
 } from "../store.ts";
 import { Claimer, type ClaimResult } from "./claim.ts";
 import { type ClaimFacts, isIdle, lookBasis } from "./claim-facts.ts";
+import { unsafeProduct } from "./database-products.ts";
 import { DeclaredJobs } from "./declared-jobs.ts";
 import { Delivery, type DeliveryParts, Receipts } from "./delivery.ts";
-import { engineUnsafe } from "./engines.ts";
 import { FormerNamesCache } from "./former-names-cache.ts";
 import { Ids } from "./ids.ts";
 import { Inserter } from "./insert.ts";
@@ -113,12 +113,12 @@ export class ServerStore extends SqlStore {
     return this.#time.read(sql);
   }
 
-  /** Refuses an engine on which runs could execute twice, even if the tables exist: its settings may have changed. */
+  /** Refuses a product on which runs could execute twice, even if the tables exist: its settings may have changed. */
   override async install(options?: { dryRun?: boolean }): Promise<InstallReport> {
     const report = await super.install(options);
     const unsafe = options?.dryRun ? null : await this.#probe();
     if (unsafe === null) return report;
-    throw engineUnsafe((await this.#parts.db.about()).version, unsafe);
+    throw unsafeProduct((await this.#parts.db.about()).version, unsafe);
   }
 
   /** On a cluster, another node may have installed the tables a moment ago. */
@@ -133,7 +133,7 @@ export class ServerStore extends SqlStore {
     return found.schema.usable && !found.readOnly ? { ...found, unsafe: await this.#probe() } : found;
   }
 
-  /** Returns null if the probe fails: a missing privilege or a lost server does not make the engine unsafe. */
+  /** Returns null if the probe fails: a missing privilege or a lost server does not make the product unsafe. */
   async #probe(): Promise<string | null> {
     const { db, tables, connections } = this.#parts;
     // A proxy may connect each of the probe's two connections to another node.
