@@ -70,7 +70,7 @@ export interface NextOpening {
 }
 
 /** How many more runs a limit admits. */
-interface Room {
+interface LimitRoom {
   /** More runs at once. */
   slots: number;
   /** More starts now. */
@@ -86,7 +86,7 @@ interface Room {
 export class Chooser {
   readonly #usage: LimitUsage;
   /** By the names that `limitsOf` returns. */
-  readonly #rooms = new Map<string, Room>();
+  readonly #rooms = new Map<string, LimitRoom>();
   /** When each closed rate opens, by its name and the cost of the start. */
   readonly #openings = new Map<string, number>();
 

@@ -94,18 +94,18 @@ export function covers(older: ClaimFacts, newer: ClaimFacts): boolean {
 }
 
 /** A queue, or one lane of it, in which a claim looks for runs without the limit hint. */
-export interface ClaimPlace {
+export interface ClaimTarget {
   queue: string;
   lane: LanePosition | null;
 }
 
 /** Returns where a claim looks: in whole queues, except those with runs of closed jobs, which it reads by lane. */
-export async function claimPlaces(
+export async function claimTargets(
   { tx, db, t }: { tx: Sql; db: ServerDatabase; t: Tables },
   queues: string[],
   closed: Set<string>,
-): Promise<ClaimPlace[]> {
-  const whole = (queue: string): ClaimPlace => ({ queue, lane: null });
+): Promise<ClaimTarget[]> {
+  const whole = (queue: string): ClaimTarget => ({ queue, lane: null });
   if (closed.size === 0) return queues.map(whole);
   const selects = queues.map((queue) => {
     const { text, params } = db.readyLanes(t, { queue, limited: 0 }, START, MOST_OPEN_LANES + 1);

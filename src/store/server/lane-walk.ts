@@ -26,7 +26,7 @@ export function inLane({ priority, lane }: LanePosition): Statement {
 }
 
 /** The walk over the lanes of one queue. It is kept between claims. */
-interface Walk {
+interface QueueWalk {
   /** The last lane that was read. */
   at: LanePosition;
   /** Whether the walk is over at the last lane. False: it starts over there, to read the lanes before `at` as well. */
@@ -47,7 +47,7 @@ interface View {
 export class LaneWalk {
   readonly #db: ServerDatabase;
   readonly #t: Tables;
-  readonly #walks = new Map<string, Walk>();
+  readonly #walks = new Map<string, QueueWalk>();
 
   constructor(db: ServerDatabase, tables: Tables) {
     this.#db = db;

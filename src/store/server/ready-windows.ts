@@ -12,7 +12,7 @@ import {
 } from "../sql/database.ts";
 import { limitHint } from "../sql/limit-hint.ts";
 import type { ClaimRequest } from "../store.ts";
-import { type ClaimPlace, claimPlaces } from "./claim-facts.ts";
+import { type ClaimTarget, claimTargets } from "./claim-facts.ts";
 import type { ClaimSeries } from "./claim-series.ts";
 import { fairWindows } from "./fair-lanes.ts";
 import { inLane, type LanePosition } from "./lane-walk.ts";
@@ -24,8 +24,8 @@ import { readTogether } from "./round-trips.ts";
  */
 export type ReadyRow = RunRow & { bound: number };
 
-/** The first ready runs of one place. */
-export interface ReadyWindow extends ClaimWindow<ReadyRow>, ClaimPlace {
+/** The first ready runs of one claim target. */
+export interface ReadyWindow extends ClaimWindow<ReadyRow>, ClaimTarget {
   lane: LanePosition | null;
 }
 
@@ -84,12 +84,12 @@ export class ReadyWindows {
     series: ClaimSeries,
   ): Promise<ReadyWindow[]> {
     const { limit } = scope.request;
-    const places = await claimPlaces({ tx, db: this.#db, t: this.#t }, queues, scope.closed);
-    const extensions = places.map(
-      (place): Extension => ({
-        window: { ...place, rows: [], size: 0 },
-        after: place.lane ? null : series.lastOf(place.queue),
-        count: this.sizes.first(place.queue, places.length, limit),
+    const targets = await claimTargets({ tx, db: this.#db, t: this.#t }, queues, scope.closed);
+    const extensions = targets.map(
+      (target): Extension => ({
+        window: { ...target, rows: [], size: 0 },
+        after: target.lane ? null : series.lastOf(target.queue),
+        count: this.sizes.first(target.queue, targets.length, limit),
       }),
     );
     await this.#extend(tx, scope, extensions);

@@ -1,4 +1,4 @@
-import { compareInRotation, type RotationPosition } from "../../run/rotation.ts";
+import { compareInRotation, laneKey, type RotationPosition } from "../../run/rotation.ts";
 import { type ClaimRequest, hasCrashed } from "../store.ts";
 import { type ClaimOrder, compareRuns, type OrderKey, type RunRow } from "./claim.ts";
 import type { Statement } from "./database.ts";
@@ -24,7 +24,7 @@ export interface ClaimWindow<Row extends RunRow = RunRow> {
   first?: number;
 }
 
-/** Whether the place of the window may have runs behind it. */
+/** Whether runs may follow behind the window. */
 export function hasMore({ rows, size }: ClaimWindow): boolean {
   return rows.length === size;
 }
@@ -81,7 +81,7 @@ export function windowsToGrow<Window extends ClaimWindow>(
   const byAge = [...unlimited].sort(compareRuns);
   /** The last run of each queue that the claim considered. */
   const last = new Map<string, RunRow>();
-  const rotation = new LastConsidered(order);
+  const rotation = new ConsideredRuns(order);
   let considered = 0;
   let crashed = 0;
   const picked = order.pick([...byAge], request.limit, (row) => {
@@ -103,7 +103,7 @@ export function windowsToGrow<Window extends ClaimWindow>(
 }
 
 /** The last runs of fair queues that a claim considered. */
-class LastConsidered {
+class ConsideredRuns {
   readonly #rotation: ClaimOrder["rotation"];
   readonly #seen = new Map<string, number>();
   readonly #last = new Map<string, RotationPosition>();
@@ -114,9 +114,9 @@ class LastConsidered {
 
   add(row: RunRow): void {
     if (!this.#rotation?.isFair(row.queue)) return;
-    const lane = JSON.stringify([row.queue, row.priority, row.lane]);
-    const nth = this.#seen.get(lane) ?? 0;
-    this.#seen.set(lane, nth + 1);
+    const key = laneKey(row);
+    const nth = this.#seen.get(key) ?? 0;
+    this.#seen.set(key, nth + 1);
     this.#last.set(row.queue, this.#rotation.positionOf(row, nth));
   }
 
