@@ -1,4 +1,4 @@
-import { randomInt } from "node:crypto";
+import { randomNonce } from "../../random.ts";
 import type { Transaction } from "../sql/database.ts";
 import {
   first,
@@ -173,7 +173,7 @@ export interface Receipt {
 }
 
 function newReceipt(id: number): Receipt {
-  return { id, nonce: randomInt(2 ** 48 - 1) };
+  return { id, nonce: randomNonce() };
 }
 
 export class Receipts {
