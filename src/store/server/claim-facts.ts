@@ -1,5 +1,6 @@
 import { MOST_OPEN_LANES, openLanes } from "../sql/claim-windows.ts";
-import type { ServerDatabase, Sql, Tables } from "../sql/database.ts";
+import type { SqlContext } from "../sql/context.ts";
+import type { ServerDatabase } from "../sql/database.ts";
 import { cancelledOf } from "../sql/settle.ts";
 import type { PausedNames } from "../store.ts";
 import { type LanePosition, START } from "./lane-walk.ts";
@@ -23,10 +24,11 @@ export interface ClaimFacts {
 
 /** Reads the facts in one round trip. `sql` need not be a transaction. */
 export async function readFacts(
-  { sql, db, t }: { sql: Pick<Sql, "all">; db: ServerDatabase; t: Tables },
+  sql: SqlContext<ServerDatabase>,
   { worker, owner }: { worker: string; owner: string },
   now: number,
 ): Promise<ClaimFacts> {
+  const { db, t } = sql;
   const facts = await sql.all<{ kind: string; word: string; number: number | null }>(
     `select 'job' as kind, name as word, 0 as number from (${db.pausedJobs(t)}) p
      union all
@@ -101,10 +103,11 @@ export interface ClaimTarget {
 
 /** Returns where a claim looks: in whole queues, except those with runs of closed jobs, which it reads by lane. */
 export async function claimTargets(
-  { tx, db, t }: { tx: Sql; db: ServerDatabase; t: Tables },
+  tx: SqlContext<ServerDatabase>,
   queues: string[],
   closed: Set<string>,
 ): Promise<ClaimTarget[]> {
+  const { db, t } = tx;
   const whole = (queue: string): ClaimTarget => ({ queue, lane: null });
   if (closed.size === 0) return queues.map(whole);
   const selects = queues.map((queue) => {

@@ -19,6 +19,7 @@ import {
   toRecalledRuns,
 } from "../sql/claim.ts";
 import { windowsToGrow } from "../sql/claim-windows.ts";
+import { SqlContext } from "../sql/context.ts";
 import type { ServerDatabase, Sql, Tables } from "../sql/database.ts";
 import { UNIQUE_SCOPE } from "../sql/new-run.ts";
 import { bucketWrites } from "../sql/rates.ts";
@@ -182,12 +183,8 @@ export class Claimer {
     return { facts, ready, series };
   }
 
-  async readFacts(
-    sql: Pick<Sql, "all">,
-    reader: { worker: string; owner: string },
-    now: number,
-  ): Promise<ClaimFacts> {
-    const facts = await readFacts({ sql, db: this.#db, t: this.#t }, reader, now);
+  async readFacts(sql: Sql, reader: { worker: string; owner: string }, now: number): Promise<ClaimFacts> {
+    const facts = await readFacts(new SqlContext(this.#db, this.#t, sql), reader, now);
     this.immediate.remember(facts);
     return facts;
   }

@@ -28,7 +28,7 @@ const newReceiptId = () => -1 - Math.floor(realRandom() * 2 ** 52);
  * and `read committed` and implement neither. Without a second connection the check is skipped. It sends nine short
  * statements, and deletes the one row of `receipts` that it inserts.
  */
-export function probeEngine(
+export function probeLocks(
   db: ServerDatabase,
   t: Tables,
   { connections, now }: { connections: number; now: number },

@@ -132,14 +132,15 @@ export class Limits {
   ): Promise<Candidate[] | null> {
     const { claimable, window, rotation } = scope;
     const [fair, plain] = splitFair(queues, rotation);
-    const reader = { tx, db: this.#db, t: this.#t };
     const selects = plain.map((queue) => ({
       text: `select ${CANDIDATE_COLUMNS} from ${this.#t.runs}${this.#db.using(this.#t.runs, "ready")}
               where state = 1 and limited = 1 and owner is null and queue = ?${claimable}
               order by priority, run_at, id limit ${window}`,
       params: [queue],
     }));
-    const inTurn = rotation ? fairCandidates(reader, fair, { ...scope, rotation }, lastLanes) : [];
+    const inTurn = rotation
+      ? fairCandidates(new SqlContext(this.#db, this.#t, tx), fair, { ...scope, rotation }, lastLanes)
+      : [];
     const candidates = (await Promise.all([readTogether<Candidate>(tx, this.#db, selects), inTurn])).flat();
     return candidates.length > 0 ? candidates : null;
   }

@@ -2,6 +2,7 @@ import type { Rotation } from "../../run/rotation.ts";
 import { splitFair } from "../fair-lanes.ts";
 import { claimable, type OrderKey, RUN_COLUMNS, type RunRow } from "../sql/claim.ts";
 import { behind, type ClaimWindow, growth, WindowSizes } from "../sql/claim-windows.ts";
+import { SqlContext } from "../sql/context.ts";
 import {
   type ColumnType,
   namesAsJson,
@@ -84,7 +85,7 @@ export class ReadyWindows {
     series: ClaimSeries,
   ): Promise<ReadyWindow[]> {
     const { limit } = scope.request;
-    const targets = await claimTargets({ tx, db: this.#db, t: this.#t }, queues, scope.closed);
+    const targets = await claimTargets(new SqlContext(this.#db, this.#t, tx), queues, scope.closed);
     const extensions = targets.map(
       (target): Extension => ({
         window: { ...target, rows: [], size: 0 },
@@ -99,7 +100,7 @@ export class ReadyWindows {
   /** Reads the lanes of fair queues in turn. */
   async #readFair(tx: Sql, scope: WindowScope, queues: string[], rotation: Rotation): Promise<ReadyWindow[]> {
     const { limit } = scope.request;
-    const found = await fairWindows({ tx, db: this.#db, t: this.#t }, queues, rotation, limit);
+    const found = await fairWindows(new SqlContext(this.#db, this.#t, tx), queues, rotation, limit);
     const first = found.filter(({ isFirst }) => isFirst);
     await this.#extend(
       tx,

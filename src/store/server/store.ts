@@ -27,7 +27,7 @@ import { Delivery, type DeliveryParts, Receipts } from "./delivery.ts";
 import { FormerNamesCache } from "./former-names-cache.ts";
 import { Ids } from "./ids.ts";
 import { Inserter } from "./insert.ts";
-import { probeEngine } from "./install.ts";
+import { probeLocks } from "./install.ts";
 import { Loans, Semaphore } from "./loans.ts";
 import { MemberInserter } from "./member-insert.ts";
 import type { ServerParts } from "./parts.ts";
@@ -138,7 +138,7 @@ export class ServerStore extends SqlStore {
     const { db, tables, connections } = this.#parts;
     // A proxy may connect each of the probe's two connections to another node.
     if (db.isMultiWriter) return null;
-    return probeEngine(db, tables, { connections, now: await this.now() }).catch(() => null);
+    return probeLocks(db, tables, { connections, now: await this.now() }).catch(() => null);
   }
 
   async insert(runs: NewRun[], caller?: unknown): Promise<InsertResult[]> {
@@ -239,10 +239,11 @@ export class ServerStore extends SqlStore {
     };
     let facts: ClaimFacts | null = null;
     if (!settles && !request.again) {
-      // An idle worker sends one statement and opens no transaction.
       const now = await this.now();
-      // A poll is one statement. For a worker that was woken it is prepared, which saves the time to plan it.
-      const sql: Pick<Sql, "all"> = claim?.immediate ? { all: (...read) => db.read(...read) } : db;
+      // A poll is one statement without a transaction. A woken worker's is prepared, which saves the planning.
+      const sql: Sql = claim?.immediate
+        ? { all: (...read) => db.read(...read), run: (...write) => db.run(...write) }
+        : db;
       facts = await this.#claimer.readFacts(sql, { worker, owner }, now);
       const closed = claim?.limited ? this.quiet.until(worker, claim, lookBasis(facts), { now }) : null;
       if (!claim || isIdle(facts, now, closed !== null)) {
