@@ -1,9 +1,11 @@
 import { PunctualError } from "../errors.ts";
+import { toMilliseconds } from "../time.ts";
 import { checkInteger, checkKeys } from "../validate/options.ts";
 import { writeLast } from "./deadline.ts";
 import type { JobSync } from "./job-sync.ts";
 import { LocalExecutor } from "./local-executor.ts";
 import {
+  DEFAULT_GRACE,
   FOREVER,
   type ForeverOptions,
   RUN,
@@ -15,9 +17,6 @@ import type { InstanceParts } from "./parts.ts";
 import type { Presence } from "./presence.ts";
 import { onSignals, stopMessage } from "./signals.ts";
 import { type SessionSetup, WorkSession } from "./work-session.ts";
-
-/** How long `stop()` waits for dispatches when no worker runs. */
-const DEFAULT_GRACE = 30_000;
 
 /** The child's end of the channel to its parent: passes on calls that a worker in this process would get. */
 interface ParentLink {
@@ -49,9 +48,9 @@ export class WorkSessions {
     this.#presence = presence;
   }
 
-  /** How long `stop()` waits for handlers. */
+  /** How long `stop()` waits for handlers; when no worker runs, for dispatches. */
   get grace(): number {
-    return this.#current?.setup.options.grace ?? DEFAULT_GRACE;
+    return this.#current?.setup.options.grace ?? toMilliseconds(DEFAULT_GRACE);
   }
 
   /** Whether a worker works, or is about to. */

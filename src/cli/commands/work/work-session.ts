@@ -2,6 +2,7 @@ import { isatty } from "node:tty";
 import { allowWork } from "../../../job-file-loader.ts";
 import type { Punctual } from "../../../punctual.ts";
 import { systemClock, toMilliseconds } from "../../../time.ts";
+import { DEFAULT_GRACE } from "../../../worker/options.ts";
 import type { Cli } from "../../cli.ts";
 import { Signals } from "../../input/signals.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
@@ -24,7 +25,7 @@ export async function runWorkSession(cli: Cli, jobs: Punctual, plan: WorkPlan): 
   const outcomeCounts = new OutcomeCounts(jobs);
   const signals = new Signals();
   const startedAt = systemClock.monotonic();
-  const grace = toMilliseconds(plan.drainTimeout ?? 30);
+  const grace = toMilliseconds(plan.drainTimeout ?? DEFAULT_GRACE);
   let overdue = false;
   const cancels: (() => void)[] = [];
   const later = (ms: number, act: () => void) =>
@@ -84,7 +85,7 @@ export function begin(jobs: Punctual, plan: WorkPlan): Promise<number> {
     schedules: schedule !== false,
     ...(once && { limit: 1 }),
     untilEmpty: once === true || untilEmpty === true,
-    grace: plan.drainTimeout ?? 30,
+    grace: plan.drainTimeout ?? DEFAULT_GRACE,
   };
   // In this process, `--max-jobs` ends the worker; under `supervise()`, it replaces the child.
   if (workers === 0) return jobs.forever({ ...options, ...(maxJobs !== undefined && { limit: maxJobs }) });
