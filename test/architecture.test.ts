@@ -137,7 +137,7 @@ const ROOMS: Record<string, string[]> = {
     "store/chooser.ts",
     "store/quiet-looks.ts",
     "store/rate-spending.ts",
-    "run/lost-attempts.ts",
+    "run/failure.ts",
   ],
   "store/sqlite/": [...CONTRACT, ...CLAIM, "store/sql/", "store/open.ts"],
   "store/server/": [...CONTRACT, ...CLAIM, "store/sql/"],

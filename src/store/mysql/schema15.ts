@@ -5,7 +5,7 @@ import { addColumn } from "./add-column.ts";
 export function schema15(name: string, table: string): Migration {
   return {
     number: 15,
-    // The first job under a named limit raises this number, see `sql/older-code.ts`.
+    // The first job under a named limit raises this number, see `sql/migrate.ts`.
     compatibleFrom: 3,
     statements: (t) => [
       ...addColumn(t.jobs, "under_limit", `${name}, add key ${t.jobs}_under (under_limit)`),

@@ -5,7 +5,7 @@ import { withoutSchema } from "./object-names.ts";
 export function schema15(name: string): Migration {
   return {
     number: 15,
-    // The first job under a named limit raises this number, see `sql/older-code.ts`.
+    // The first job under a named limit raises this number, see `sql/migrate.ts`.
     compatibleFrom: 3,
     statements: (t) => [
       `alter table ${t.jobs} add column under_limit ${name}`,

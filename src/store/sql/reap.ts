@@ -1,5 +1,5 @@
 import { isChain } from "../../run/chains.ts";
-import { unchargedLoss, unmarkedLoss } from "../../run/lost-attempts.ts";
+import { unchargedLoss, unmarkedLoss } from "../../run/failure.ts";
 import { CRASHED } from "../../run/states.ts";
 import { type CrashCap, hasCrashed, type Lease, type ReapedRun, WORKER_SILENT_AFTER } from "../store.ts";
 import { type AttemptEntry, recordAttempts } from "./attempts.ts";

@@ -3,7 +3,7 @@ import type { Migration } from "../sql/migrate.ts";
 /** Schema 15: named limits, which jobs share, and what a start of a run costs (note 64). */
 export const schema15: Migration = {
   number: 15,
-  // The first job under a named limit raises this number, see `sql/older-code.ts`.
+  // The first job under a named limit raises this number, see `sql/migrate.ts`.
   compatibleFrom: 3,
   statements: (t) => [
     `alter table ${t.jobs} add column under_limit text`,
