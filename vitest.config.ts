@@ -4,8 +4,8 @@ import { defineConfig, type ViteUserConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * Files that take minutes start first, the longest before the others: at the end one of them alone would leave the other
- * cores idle. Those of faults mostly wait, and stand beside files that keep a core busy.
+ * Files that take minutes start first, the longest before the others: at the end one of them alone would leave the
+ * other cores idle. Those of faults mostly wait, and stand beside files that keep a core busy.
  */
 const LONGEST = [
   "conformance/mysql",

@@ -12,7 +12,7 @@ const clockTime = () => new Date().toTimeString().slice(0, 8);
 const toSeconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
 const plural = (count: number, what: string) => `${count} ${what}${count === 1 ? "" : "s"}`;
 
-// -- one line for each thing that happens ------------------------------------------------------------------------------
+// -- one line for each thing that happens -----------------------------------------------------------------------------
 
 interface Line {
   style: Style;
@@ -110,7 +110,7 @@ jobs.on("run.reaped", (run) =>
 
 jobs.on("error", ({ during, error }) => console.log(paint("red", `${during}: ${String(error)}`)));
 
-// -- from the first line to the last -----------------------------------------------------------------------------------
+// -- from the first line to the last ----------------------------------------------------------------------------------
 
 async function waitingRuns(): Promise<number> {
   const { queues } = await jobs.status();

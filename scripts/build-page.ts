@@ -15,7 +15,7 @@ import { join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { root } from "./run-tool.ts";
 
-/** Where the sources of the dashboard look for the page. */
+/** Path at which the sources of the dashboard look for the page. */
 const CACHE = join(root, "node_modules/.cache/punctual-dashboard");
 const LOCK = `${CACHE}.lock`;
 /** Age in milliseconds at which a lock counts as left behind by a killed process. */

@@ -1,6 +1,8 @@
-// Runs fleets of real processes on each database while faults happen, and checks that nothing was lost, doubled or over a
-// limit: `npm run campaign -- --minutes 30 --seed 7 --database postgres,galera`. Exits with 1 on a violation. `--faults`
-// chooses kinds of faults, `--patience` the seconds without progress after which runs count as stuck, `--long` the fraction of long runs. `--mutants` plants faults in a copy of the product, and shows that each is caught.
+// Runs fleets of real processes on each database while faults happen, and checks that nothing was lost, doubled or over
+// a limit: `npm run campaign -- --minutes 30 --seed 7 --database postgres,galera`. Exits with 1 on a violation.
+// `--faults` chooses kinds of faults, `--patience` the seconds without progress after which runs count as stuck,
+// `--long` the fraction of long runs. `--mutants` plants faults in a copy of the product, and shows that each is
+// caught.
 import { parseArgs } from "node:util";
 import { runCampaign } from "../test/campaign/support/campaign.ts";
 import { summarise } from "../test/campaign/support/summary.ts";

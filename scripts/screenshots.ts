@@ -52,7 +52,8 @@ for (const colorScheme of ["light", "dark"] as const) {
   for (const [name, path] of Object.entries(pages)) {
     await page.goto(served.url + path);
     await page.locator("main table tbody tr, main svg").first().waitFor();
-    // Events keep a connection open, so the network is never idle: the page is still once its fonts and frames are drawn.
+    // Events keep a connection open, so the network is never idle: the page is still once its fonts and frames are
+    // drawn.
     await page
       .getByRole("region", { name: "Health and live updates" })
       .getByText("live", { exact: true })

@@ -1,4 +1,5 @@
-// Everything that has to hold, in one command: types, lint and format, then every test. `--fast` leaves the slow ones out.
+// Everything that has to hold, in one command: types, lint and format, then every test. `--fast` leaves the slow ones
+// out.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -131,7 +131,7 @@ export class Engine {
       logbook,
       openStore,
       pending: this.store.pending,
-      instance: this,
+      engine: this,
       batches: { control, addAsMember: (id, additions) => this.batches.add(id, additions, true) },
       // A smaller limit of payloads does not apply to results.
       maxResult: Math.max(maxPayload, DEFAULT_MAX_PAYLOAD),
@@ -297,7 +297,7 @@ export class Engine {
   }
 
   /** Whether a call that would work is ignored, because this process is a child of a supervisor. */
-  isHeld(method: string): boolean {
+  ignoresInChild(method: string): boolean {
     const child = childIdentity();
     if (!child) return false;
     this.logger.warn(`${method} does nothing in child process ${child.number}: it works for its supervisor`);

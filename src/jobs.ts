@@ -142,8 +142,8 @@ export abstract class Jobs<Known = any> extends BatchOperations {
 
   /**
    * Defines a limit that jobs share: those that are `under()` its name, in all processes together. `concurrency`: most
-   * runs at once; `rate`: how many may start within a time, or how much their starts may cost. Null takes the limit away.
-   * It replaces what the name had before.
+   * runs at once; `rate`: how many may start within a time, or how much their starts may cost. Null takes the limit
+   * away. It replaces what the name had before.
    */
   limit(name: string, options: LimitOptions | null): this {
     checkName(name, "the name of a limit");

@@ -93,14 +93,15 @@ export class Punctual<Known = any> extends Jobs<Known> {
         "run() was called in a handler. The worker of that handler also executes the runs that the handler dispatches. Call run() outside of handlers.",
       );
     }
-    if (jobFileLoader()?.holds("run()") || this.#engine.isHeld("run()")) return Promise.resolve(0);
+    if (jobFileLoader()?.holds("run()") || this.#engine.ignoresInChild("run()")) return Promise.resolve(0);
     return this.#engine.sessions.run(options);
   }
 
   /** Works until `stop()`, SIGINT or SIGTERM. Returns how many runs it executed. */
   forever(options: ForeverOptions = {}): Promise<number> {
     this.#engine.refuseStopped();
-    if (jobFileLoader()?.holds("forever()") || this.#engine.isHeld("forever()")) return Promise.resolve(0);
+    if (jobFileLoader()?.holds("forever()") || this.#engine.ignoresInChild("forever()"))
+      return Promise.resolve(0);
     return this.#engine.sessions.forever(options);
   }
 

@@ -13,7 +13,13 @@ export function randomText(): string {
   return Buffer.from(crypto.randomUUID().replaceAll("-", ""), "hex").toString("base64url");
 }
 
-/** Returns 12 random letters and digits, for ids that people type: as an argument, a leading minus would be an option. */
+/** Returns a random whole number below 2 ** 48, which JavaScript and every database hold exactly. */
+export function randomNonce(): number {
+  const [high, low] = crypto.getRandomValues(new Uint32Array(2));
+  return (high! >>> 16) * 2 ** 32 + low!;
+}
+
+/** Returns 12 random letters and digits, for ids that people type: a leading minus would be read as an option. */
 export function randomId(): string {
   return randomText().replaceAll(/[-_]/g, "0").slice(0, 12);
 }

@@ -21,7 +21,7 @@ function importsOf(file: string): string[] {
   return [...found].map(([, path]) => relative(source, resolve(source, dirname(file), path!)));
 }
 
-/** Files and folders that each room may import beside itself. A file named here is open without the rest of its room. */
+/** Files and folders that each room may import beside itself. A file named here is open without its room's rest. */
 const PURE = [
   "time.ts",
   "errors.ts",
@@ -137,7 +137,7 @@ const ROOMS: Record<string, string[]> = {
     "store/chooser.ts",
     "store/quiet-looks.ts",
     "store/rate-spending.ts",
-    "run/lost-attempts.ts",
+    "run/failure.ts",
   ],
   "store/sqlite/": [...CONTRACT, ...CLAIM, "store/sql/", "store/open.ts"],
   "store/server/": [...CONTRACT, ...CLAIM, "store/sql/"],

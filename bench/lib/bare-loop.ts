@@ -1,5 +1,5 @@
-// The least that a scheduler with history has to write, on Punctual's own tables: claim 500, move them to history, delete
-// them. No leases, limits, fences or retries.
+// The least that a scheduler with history has to write, on Punctual's own tables: claim 500, move them to history,
+// delete them. No leases, limits, fences or retries.
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";

@@ -6,7 +6,7 @@ import type { PunctualSettings } from "./punctual.ts";
 import type { Settings } from "./system.ts";
 
 export interface Build {
-  /** What is added to the name of its entries: nothing for this checkout. */
+  /** Suffix of the names of its entries: empty for this checkout. */
   label: string;
   /** The folder of the built package. */
   folder: string;
@@ -31,7 +31,7 @@ export interface Scene {
   another<Result>(work: (process: ContestantProcess) => Promise<Result>): Promise<Result>;
 }
 
-/** What all subjects share: the servers, the builds of Punctual, and the peers that are installed. */
+/** Parts that all subjects share: the servers, the builds of Punctual, and the peers that are installed. */
 export class Bench {
   readonly databases: Databases = new Databases();
   readonly quick: boolean;

@@ -5,7 +5,7 @@ import { root } from "../../scripts/run-tool.ts";
 import type { Requests } from "./contestant-process.ts";
 import type { Settings } from "./system.ts";
 
-/** What runs in a process of its own: the module that opens the system, and its settings. */
+/** Program of a process of its own: the module that opens the system, and its settings. */
 export interface Contestant {
   module: string;
   settings: Settings;

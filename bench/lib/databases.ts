@@ -31,7 +31,7 @@ export class Databases {
     if (kind === "redis") return this.#usingRedis(work);
     const server = await this.server(kind);
     const name = `bench_${++this.#count}`;
-    // What the measurement before left to be written would slow this one.
+    // Writes that the measurement before has left would slow this one.
     if (kind === "postgres") await query(server, "checkpoint");
     await query(server, `create database ${name}`);
     const url = new URL(server.url);

@@ -30,8 +30,8 @@ const LONGEST = 8;
 const DRAWN = ["latency-postgres", "limited", "drain-postgres", "drain-postgres-long", "memory"];
 
 /**
- * Stores the figures of these contests, and writes docs/performance.md and its charts from all that are stored: subjects
- * may be measured one by one. The prose around the figures is written by hand.
+ * Stores the figures of these contests, and writes docs/performance.md and its charts from all that are stored:
+ * subjects may be measured one by one. The prose around the figures is written by hand.
  */
 export function writeReport(measured: Figures[]): void {
   mkdirSync(folder, { recursive: true });

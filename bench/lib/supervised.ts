@@ -1,5 +1,5 @@
-// A worker with handlers in child processes, or in its own. It prints the rate at which runs complete, without the first
-// third. Arguments: the folder of the built package, the URL, the number of runs, `supervise` or `forever`.
+// A worker with handlers in child processes, or in its own. It prints the rate at which runs complete, without the
+// first third. Arguments: the folder of the built package, the URL, the number of runs, `supervise` or `forever`.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type * as Package from "../../src/index.ts";

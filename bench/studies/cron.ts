@@ -4,7 +4,7 @@ import { Cron as Croner } from "croner";
 import { Cron } from "../../src/schedule/cron.ts";
 
 /*
- * What a schedule costs, beside croner: time of one next() from random instants of a year, and heap per
+ * Cost of a schedule, beside croner: time of one next() from random instants of a year, and heap per
  * schedule. The two take turns within one run, so that both see the same machine; figures are medians.
  * With --quick one short round only.
  */

@@ -1,6 +1,6 @@
-// Cost of thousands of scheduled definitions: to sync them, to find what is due among them, and in memory above bare Node.
-// Measures the package as it is built, each time in a process of its own, by turns; figures of memory are medians.
-// `--quick`: fewer definitions, one round.
+// Cost of thousands of scheduled definitions: to sync them, to find what is due among them, and in memory above bare
+// Node. Measures the package as it is built, each time in a process of its own, by turns; figures of memory are
+// medians. `--quick`: fewer definitions, one round.
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,5 @@
-// How soon the runs of a child process that was killed are ready again, and begin elsewhere: children of a supervisor are
-// killed one after the other, under load, on SQLite and on each database server that is found here. Milliseconds.
+// How soon the runs of a child process that was killed are ready again, and begin elsewhere: children of a supervisor
+// are killed one after the other, under load, on SQLite and on each database server that is found here. Milliseconds.
 // `--quick`: a few kills, on SQLite.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

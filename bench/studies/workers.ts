@@ -30,7 +30,7 @@ const TOGETHER = 10;
 /** Connections of each worker besides the one that listens. */
 const POOL = 2;
 
-/** What a process of workers tells its parent. */
+/** Messages of a process of workers to its parent. */
 interface Message {
   started?: number;
   /** How long a run waited from its dispatch to its handler, in milliseconds. */

@@ -1,4 +1,5 @@
-// Drains a backlog with one worker process. The clock starts with the worker and stops at the start of the last handler.
+// Drains a backlog with one worker process. The clock starts with the worker and stops at the start of the last
+// handler.
 import type { Bench, Setup } from "../lib/bench.ts";
 import type { Contest } from "../lib/contest.ts";
 import { drainEntry, drainMetrics } from "../lib/draining.ts";

@@ -17,7 +17,7 @@ export async function contests(bench: Bench): Promise<Contest[]> {
     measure: () =>
       bench.using(setup, async ({ url, server, first: worker }) => {
         await worker.ask("listen");
-        // What a worker does once, after it has started.
+        // A worker does some work once, after it has started.
         await sleep(bench.pick(3_000, 200));
         const calls = await bench.databases.calls(setup.on, url);
         const before = server && cpuOf(server);

@@ -1,4 +1,5 @@
-// A program that dispatches jobs of another package by name. It imports types alone: neither handlers nor their imports.
+// A program that dispatches jobs of another package by name. It imports types alone: neither handlers nor their
+// imports.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

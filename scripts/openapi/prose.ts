@@ -1,6 +1,6 @@
 import type { Api } from "../../src/dashboard/api/contract.ts";
 
-/** What each route does, in one sentence. */
+/** Purpose of each route, in one sentence. */
 export const SUMMARIES: Record<keyof Api, string> = {
   "GET /meta": "Returns the versions, the user and the settings of the dashboard.",
   "GET /overview": "Returns health, figures, problems, queues and next ticks.",

@@ -30,8 +30,8 @@ export class BatchSender {
   }
 
   /**
-   * Makes a batch. It is sealed with its last group of members, so that it cannot finish before. If a later group fails,
-   * the batch is cancelled.
+   * Makes a batch. It is sealed with its last group of members, so that it cannot finish before. If a later group
+   * fails, the batch is cancelled.
    */
   async create({ name, cancels, isOpen, callbacks, members }: BatchPlan, tx: unknown): Promise<Batch> {
     const { control } = this.#parts;

@@ -1,7 +1,7 @@
 import { PunctualError } from "../errors.ts";
 import { yieldToEventLoop } from "../time.ts";
 
-/** Chained calls that are sent together when the turn of the event loop ends. Knows whether more may follow, and the result. */
+/** Chained calls that are sent together when the turn of the event loop ends, with their result. */
 export class CallChain<Result> {
   readonly #result = Promise.withResolvers<Result>();
   readonly #unawaited: (error: unknown) => void;
@@ -21,7 +21,7 @@ export class CallChain<Result> {
     return !this.#isSent && this.#refused === null;
   }
 
-  /** Applies a chained call. An invalid one refuses the whole chain. A call after the sending throws the message `tooLate`. */
+  /** Applies a chained call. An invalid one refuses the whole chain. A later call throws the message `tooLate`. */
   change(change: () => void, tooLate: string): void {
     if (this.#refused) throw this.#refused.reason;
     if (this.#isSent) throw new PunctualError("CHAIN_SENT", tooLate);

@@ -51,7 +51,7 @@ export class BatchMembers {
   }
 }
 
-/** Prepares the first row of a source; null: it has none. A list yields its first row once all of its rows are valid. */
+/** Prepares the first row of a source; null: it has none. A list yields its first row once all rows are valid. */
 async function begin(
   source: Preparation | AsyncIterable<NewRun>,
   within: boolean,

@@ -97,7 +97,7 @@ export abstract class Configurable<Args, Handled = Args> {
     return change(this, { timeout: toTimeout(timeout) });
   }
 
-  /** Longest that a filter or hook may take, by default 30 s. If a filter or `onBefore` takes longer, the attempt fails. */
+  /** Longest that a filter or hook may take, by default 30 s. A longer filter or `onBefore` fails the attempt. */
   hookTimeout(timeout: Duration): this {
     return change(this, { hookTimeout: checkHookTimeout(timeout) });
   }

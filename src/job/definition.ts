@@ -13,7 +13,7 @@ import { Dispatchable, type Home } from "./dispatchable.ts";
 import { type Frequencies, frequencies } from "./frequencies.ts";
 import type { Handler } from "./handlers.ts";
 import { laneFor } from "./key.ts";
-import { lateSetting, refuseLate } from "./late.ts";
+import { lateSetting, refuseLate } from "./late-settings.ts";
 import { Schedulable } from "./schedulable.ts";
 import type { StandardSchema } from "./schema.ts";
 import type { Settings } from "./settings.ts";

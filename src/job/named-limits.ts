@@ -12,8 +12,8 @@ export interface LimitOptions {
   /** Most runs at once of all jobs under it together; 0: no limit. */
   concurrency?: number | undefined;
   /**
-   * How many runs of all jobs under it may start within a time; null: no limit. If its jobs say what a run costs, `limit`
-   * is the sum of the costs.
+   * How many runs of all jobs under it may start within a time; null: no limit. If its jobs say what a run costs,
+   * `limit` is the sum of the costs.
    */
   rate?: RateOptions | null | undefined;
 }
@@ -61,8 +61,8 @@ export function toUnder<Args>(
 }
 
 /**
- * Returns what the start of a run with these arguments costs; null: the job has no function for it. `limits`: the limits
- * that this process has defined.
+ * Returns what the start of a run with these arguments costs; null: the job has no function for it. `limits`: the
+ * limits that this process has defined.
  */
 export function costFor(
   job: string,
@@ -81,8 +81,8 @@ export function costFor(
 }
 
 /**
- * Returns the lane and the cost of a run that was claimed for them, in the process that would execute it. A key that the
- * run has stays. No cost is refused as too high: the limit may have been lowered since the dispatch.
+ * Returns the lane and the cost of a run that was claimed for them, in the process that would execute it. A key that
+ * the run has stays. No cost is refused as too high: the limit may have been lowered since the dispatch.
  */
 export function computeMissing(
   { name, lane: known }: { name: string; lane: string },

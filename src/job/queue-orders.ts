@@ -20,8 +20,8 @@ export interface OrderOptions {
    */
   weight?: Readonly<Record<string, number>> | LaneWeight | undefined;
   /**
-   * Longest that a run should wait behind more important runs of the queue; at least 1 min. About once a minute a worker
-   * raises the priority of runs that have waited longer. Default: null, no limit.
+   * Longest that a run should wait behind more important runs of the queue; at least 1 min. About once a minute a
+   * worker raises the priority of runs that have waited longer. Default: null, no limit.
    */
   patience?: Duration | null | undefined;
 }
@@ -78,8 +78,8 @@ export class QueueOrders {
   }
 
   /**
-   * The order of lanes for all claims of this instance: one pass of `run()` continues where the last one ended. Null: no
-   * queue is fair.
+   * The order of lanes for all claims of this instance: one pass of `run()` continues where the last one ended. Null:
+   * no queue is fair.
    */
   get rotation(): Rotation | null {
     return this.fair.size > 0 ? this.#rotation : null;

@@ -98,8 +98,8 @@ interface BulkCall {
 }
 
 /**
- * Calls `act` for each run of the target, in the order of the ids that were named, or from the newest run to the oldest.
- * Pages go by descending id, so no run is visited twice.
+ * Calls `act` for each run of the target, in the order of the ids that were named, or from the newest run to the
+ * oldest. Pages go by descending id, so no run is visited twice.
  */
 export async function forEachRun(
   store: Store,

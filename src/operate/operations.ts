@@ -121,7 +121,7 @@ export abstract class Operations extends Reports implements RunControl {
     this.wakeWorker();
   }
 
-  /** Deletes a run that is not running, with its attempts and log lines; with `only`, if it is in one of these states. */
+  /** Deletes a run that is not running, with its attempts and log lines; with `only`, if its state is listed. */
   async remove(id: number, options: { only?: readonly RunState[] | undefined } = {}): Promise<void> {
     checkKeys(options, { only: true }, "remove()");
     const only = checkStates(options.only, "remove() only");
@@ -160,7 +160,7 @@ export abstract class Operations extends Reports implements RunControl {
     return report;
   }
 
-  /** Deletes every run that matches a query or has one of the ids, unless it is running, with attempts and log lines. */
+  /** Deletes runs that match a query or have one of the ids, with attempts and log lines; running ones stay. */
   async removeAll(target: BulkTarget, options: BulkOptions = {}): Promise<BulkReport> {
     const store = await this.openStore();
     return forEachRun(store, { action: "delete", target, options }, async (id, seen) => {

@@ -35,7 +35,7 @@ export function toRateSearch(options: RatesOptions): RateSearch {
   return { most: checkInteger(limit, "rates() limit", 1, MOST_RATES), job, queue, name, kind };
 }
 
-/** The rates that `reopenRate()` reopens: of a job with all its keys, of one of its keys, of a queue or of a named limit. */
+/** The rates that `reopenRate()` reopens: of a job and all its keys, of one key, of a queue or of a named limit. */
 export type RateChoice =
   | { job: string; key?: string | undefined; queue?: undefined; name?: undefined }
   | { queue: string; job?: undefined; key?: undefined; name?: undefined }

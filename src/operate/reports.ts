@@ -94,7 +94,7 @@ export interface PageOptions {
 /** Most lines that `logs()` returns at once. */
 const MOST_LINES_READ = 1000;
 
-/** The part of an instance that people look at. Every method reads a bounded number of rows, however large the tables. */
+/** The part of an instance that people look at. Every method reads a bounded number of rows of any table. */
 export abstract class Reports extends BatchReads {
   protected abstract readonly clock: Clock;
   /** Writes the counts that are still in memory, so that a status is up to date. */

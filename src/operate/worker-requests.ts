@@ -3,7 +3,7 @@ import type { Store } from "../store/store.ts";
 import { checkKeys } from "../validate/options.ts";
 import { type PauseOptions, toPauseNote } from "./pause.ts";
 
-interface Asked {
+interface WorkerCall {
   id: string;
   verb: "pause" | "resume" | "stop";
   options: PauseOptions;
@@ -12,7 +12,7 @@ interface Asked {
 /** Asks a worker to pause, resume or stop. Throws UNKNOWN_WORKER or WORKER_STOPPING if it cannot. */
 export async function askWorker(
   openStore: () => Promise<Store>,
-  { id, verb, options }: Asked,
+  { id, verb, options }: WorkerCall,
 ): Promise<void> {
   const method = `${verb}Worker`;
   checkKeys(options, { reason: true, by: true }, `${method}()`);

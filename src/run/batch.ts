@@ -85,7 +85,7 @@ export class Batch {
     return this.#control.addToBatch(this.id, additions);
   }
 
-  /** Ends the adding of members: the batch finishes when all of them have ended. Returns false if it was sealed before. */
+  /** Ends the adding of members: the batch finishes when all have ended. Returns false if it was sealed before. */
   seal(): Promise<boolean> {
     return this.#control.sealBatch(this.id);
   }
@@ -108,7 +108,7 @@ export class Batch {
     return this.#control.retryBatch(this.id);
   }
 
-  /** Returns the counts once all members have ended. An outage of the database does not end the wait, a timeout does. */
+  /** Returns the counts once all members have ended. A timeout ends the wait, an outage of the database does not. */
   wait(options?: { timeout?: Duration | undefined }): Promise<BatchStatus> {
     return this.#control.waitForBatch(this.id, options);
   }

@@ -22,8 +22,8 @@ export interface RunContext {
   readonly parentId: number | null;
   readonly traceparent: string | null;
   /**
-   * The batch that the run is a member or a callback of; null: none. A member may add to it until it has ended: await each
-   * `add()`.
+   * The batch that the run is a member or a callback of; null: none. A member may add to it until it has ended: await
+   * each `add()`.
    */
   readonly batch: Batch | null;
   /** Aborts on timeout, cancel, shutdown or a lost lease; the code of its `reason`, a PunctualError, says which. */
@@ -57,6 +57,7 @@ export interface RunContext {
   transaction<Tx = import("node:sqlite").DatabaseSync>(work: (tx: Tx) => unknown): Promise<void>;
 }
 
+/** `instance` is the engine that executes the run. Other versions of the package read the field by this name. */
 type CurrentRun = AsyncLocalStorage<{ id: number; instance: object }>;
 
 /** On the global object, because a handler may be run by one copy of the package and dispatch with another. */

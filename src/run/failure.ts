@@ -1,5 +1,5 @@
 import * as types from "node:util/types";
-import { isA } from "../errors.ts";
+import { isA, PunctualError } from "../errors.ts";
 import { CRASHED } from "./states.ts";
 
 /** A thrown value in a form that every database stores: text without NUL or lone surrogates, bounded in size. */
@@ -246,3 +246,19 @@ function cut(text: string, longest: number): string {
   const room = new Uint8Array(Math.max(0, Math.floor(longest) - Buffer.byteLength(mark)));
   return text.slice(0, new TextEncoder().encodeInto(text, room).read) + mark;
 }
+
+/** Returns the failure of an attempt that was lost with its process, as JSON. */
+export function crashText(message: string): string {
+  // Without the stack: it shows where the crash was noticed, not what caused it.
+  return failureText({ ...toFailure(new PunctualError("RUN_CRASHED", message)), stack: null });
+}
+
+/** The failure of a started attempt that is not charged with the crash. */
+export const unchargedLoss: string = crashText(
+  "Its worker died, or lost its leases. Not charged: other runs that the worker executed one after the other were lost with it, and any of them may have ended the process.",
+);
+
+/** The failure of an attempt of which it is not known whether it had started. */
+export const unmarkedLoss: string = crashText(
+  "Its worker died, or lost its leases, before it wrote whether this run had started: the handler may have been called. Not charged.",
+);

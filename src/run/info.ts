@@ -48,8 +48,9 @@ export interface RunInfo {
 export interface AttemptInfo {
   attempt: number;
   /**
-   * `crashed`: lost with its process, which counts as a crash. `lost`: was, or may have been, lost with its process, and
-   * is not charged. `released`: interrupted by a shutdown, or with the child process of another run, and not charged.
+   * `crashed`: lost with its process, which counts as a crash. `lost`: was, or may have been, lost with its process,
+   * and is not charged. `released`: interrupted by a shutdown, or with the child process of another run, and not
+   * charged.
    */
   outcome: "retried" | "failed" | "crashed" | "lost" | "released";
   worker: string | null;

@@ -15,19 +15,19 @@ const LOST_RESULT = "The result was not kept: ";
  */
 export function encodeLogData(data: unknown, longest: number = LONGEST_DATA): string | null {
   if (data === undefined) return null;
-  const walk: Walk = { parents: [], left: longest };
+  const copy: PlainCopy = { parents: [], left: longest };
   const omitted = (size: string | number) =>
     JSON.stringify(`(left out: ${size} bytes of JSON, at most ${longest} are kept)`);
   try {
-    const json = JSON.stringify(toPlain(data, walk));
+    const json = JSON.stringify(toPlain(data, copy));
     const bytes = Buffer.byteLength(json);
     return bytes <= longest ? json : omitted(bytes);
   } catch {
-    return walk.left < 0 ? omitted(`more than ${longest}`) : '"(cannot be read)"';
+    return copy.left < 0 ? omitted(`more than ${longest}`) : '"(cannot be read)"';
   }
 }
 
-interface Walk {
+interface PlainCopy {
   parents: object[];
   /** Upper bound of the bytes left: every character has at least one byte. */
   left: number;
@@ -35,12 +35,12 @@ interface Walk {
 
 class TooLarge extends Error {}
 
-function toPlain(value: unknown, walk: Walk): unknown {
-  walk.left -= typeof value === "string" ? value.length + 2 : 1;
-  if (walk.left < 0) throw new TooLarge();
+function toPlain(value: unknown, copy: PlainCopy): unknown {
+  copy.left -= typeof value === "string" ? value.length + 2 : 1;
+  if (copy.left < 0) throw new TooLarge();
   switch (typeof value) {
     case "object":
-      return value === null ? null : objectToPlain(value, walk);
+      return value === null ? null : objectToPlain(value, copy);
     case "bigint":
     case "symbol":
       return String(value);
@@ -53,36 +53,36 @@ function toPlain(value: unknown, walk: Walk): unknown {
   }
 }
 
-function objectToPlain(value: object, walk: Walk): unknown {
-  if (walk.parents.includes(value)) return "[circular]";
-  if (walk.parents.length >= DEEPEST) return "[deeper]";
-  walk.parents.push(value);
+function objectToPlain(value: object, copy: PlainCopy): unknown {
+  if (copy.parents.includes(value)) return "[circular]";
+  if (copy.parents.length >= DEEPEST) return "[deeper]";
+  copy.parents.push(value);
   try {
-    return contentsOf(value, walk);
+    return contentsOf(value, copy);
   } finally {
-    walk.parents.pop();
+    copy.parents.pop();
   }
 }
 
-function contentsOf(value: object, walk: Walk): unknown {
-  if (types.isNativeError(value) || value instanceof Error) return fieldsOf(toFailure(value), walk);
+function contentsOf(value: object, copy: PlainCopy): unknown {
+  if (types.isNativeError(value) || value instanceof Error) return fieldsOf(toFailure(value), copy);
   if (types.isDate(value)) return Number.isNaN(value.getTime()) ? "Invalid Date" : value.toISOString();
-  if (types.isMap(value)) return fieldsOf(Object.fromEntries(value), walk);
-  if (types.isSet(value)) return [...value].map((item) => toPlain(item, walk));
+  if (types.isMap(value)) return fieldsOf(Object.fromEntries(value), copy);
+  if (types.isSet(value)) return [...value].map((item) => toPlain(item, copy));
   if (ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value)) return `[${value.byteLength} bytes]`;
   const toJson = (value as { toJSON?: unknown }).toJSON;
-  if (typeof toJson === "function") return toPlain(toJson.call(value), walk);
-  if (Array.isArray(value)) return Array.from(value, (item) => toPlain(item, walk));
-  return fieldsOf(value, walk);
+  if (typeof toJson === "function") return toPlain(toJson.call(value), copy);
+  if (Array.isArray(value)) return Array.from(value, (item) => toPlain(item, copy));
+  return fieldsOf(value, copy);
 }
 
-function fieldsOf(value: object, walk: Walk): unknown {
+function fieldsOf(value: object, copy: PlainCopy): unknown {
   // Without a prototype, a field named __proto__ is an ordinary field.
   const plain: Record<string, unknown> = Object.create(null);
   for (const key of Object.keys(value)) {
-    walk.left -= key.length + 3;
+    copy.left -= key.length + 3;
     try {
-      plain[key] = toPlain((value as Record<string, unknown>)[key], walk);
+      plain[key] = toPlain((value as Record<string, unknown>)[key], copy);
     } catch (error) {
       if (error instanceof TooLarge) throw error;
       plain[key] = "(cannot be read)";

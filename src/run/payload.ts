@@ -67,7 +67,7 @@ type EncodeResult =
   | { json?: undefined; invalid: true; reason: string; options?: ErrorOptions }
   | { json?: undefined; invalid: false; reason: string };
 
-interface Walk {
+interface FaultSearch {
   root: string;
   /** Keys from the root to the current value; after a fault they remain as the path of the fault. */
   path: (string | number)[];
@@ -78,16 +78,16 @@ interface Walk {
 }
 
 function encode(value: unknown, root: string, maxBytes: number): EncodeResult {
-  const walk: Walk = { root, path: [], parents: [], size: 0, limit: maxBytes * MEASURED };
+  const search: FaultSearch = { root, path: [], parents: [], size: 0, limit: maxBytes * MEASURED };
   let json: string | undefined;
   try {
-    const fault = findFault(value, walk);
-    if (fault !== undefined) return { invalid: true, reason: `${pathText(root, walk.path)}: ${fault}` };
-    if (walk.size > walk.limit) return tooLarge(root, `more than ${walk.limit}`, maxBytes);
+    const fault = findFault(value, search);
+    if (fault !== undefined) return { invalid: true, reason: `${pathText(root, search.path)}: ${fault}` };
+    if (search.size > search.limit) return tooLarge(root, `more than ${search.limit}`, maxBytes);
     json = JSON.stringify(value);
   } catch (cause) {
     // Only getters and proxies of the payload itself can throw here.
-    const reason = `${pathText(root, walk.path)}: reading it threw ${thrown(cause)}. Pass plain values.`;
+    const reason = `${pathText(root, search.path)}: reading it threw ${thrown(cause)}. Pass plain values.`;
     return { invalid: true, reason, options: { cause } };
   }
   if (json === undefined)
@@ -101,20 +101,20 @@ function tooLarge(root: string, bytes: string, maxBytes: number): EncodeResult {
 }
 
 /** Returns why JSON cannot represent the value; undefined if it can. */
-function findFault(value: unknown, walk: Walk): string | undefined {
+function findFault(value: unknown, search: FaultSearch): string | undefined {
   switch (typeof value) {
     case "string":
-      walk.size += value.length + 2;
+      search.size += value.length + 2;
       return undefined;
     case "number":
-      walk.size += 1;
+      search.size += 1;
       return Number.isFinite(value) ? undefined : `${value} is not JSON. Pass null, or leave it out.`;
     case "boolean":
-      walk.size += 4;
+      search.size += 4;
       return undefined;
     case "object":
-      if (value !== null) return findFaultWithin(value, walk);
-      walk.size += 4;
+      if (value !== null) return findFaultWithin(value, search);
+      search.size += 4;
       return undefined;
     case "bigint":
       return "a BigInt is not JSON. Pass String(x) and read it with BigInt(...).";
@@ -127,34 +127,34 @@ function findFault(value: unknown, walk: Walk): string | undefined {
   }
 }
 
-function findFaultWithin(value: object, walk: Walk): string | undefined {
-  const { path, parents } = walk;
+function findFaultWithin(value: object, search: FaultSearch): string | undefined {
+  const { path, parents } = search;
   const foreign = kindFault(value);
   if (foreign !== undefined) return foreign;
   // A cycle always exceeds the depth limit, so only values beyond it are searched for cycles.
-  if (parents.length >= DEEPEST) return depthFault(value, walk);
+  if (parents.length >= DEEPEST) return depthFault(value, search);
   parents.push(value);
-  walk.size += 2;
+  search.size += 2;
   const depth = path.length;
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length && walk.size <= walk.limit; index++) {
+    for (let index = 0; index < value.length && search.size <= search.limit; index++) {
       path[depth] = index;
       const item: unknown = value[index];
       if (item === undefined && !(index in value))
         return "a hole in an array is not JSON. Fill it with null.";
-      const fault = findFault(item, walk);
+      const fault = findFault(item, search);
       if (fault !== undefined) return fault;
     }
   } else {
     for (const key of Object.keys(value)) {
-      if (walk.size > walk.limit) break;
+      if (search.size > search.limit) break;
       path[depth] = key;
       if (key === "__proto__")
         return "a key named __proto__ would change the prototype of what it is copied into. Rename it.";
       const item: unknown = (value as Record<string, unknown>)[key];
       if (item === undefined) continue;
-      walk.size += key.length + 3;
-      const fault = findFault(item, walk);
+      search.size += key.length + 3;
+      const fault = findFault(item, search);
       if (fault !== undefined) return fault;
     }
   }
@@ -163,13 +163,13 @@ function findFaultWithin(value: object, walk: Walk): string | undefined {
   return undefined;
 }
 
-function depthFault(value: object, walk: Walk): string {
-  const chain = [...walk.parents, value];
+function depthFault(value: object, search: FaultSearch): string {
+  const chain = [...search.parents, value];
   const again = chain.findIndex((item, index) => chain.indexOf(item) < index);
   if (again < 0) return `nesting deeper than ${DEEPEST} levels is refused. Pass a flatter shape.`;
   const first = chain.indexOf(chain[again]!);
-  const back = pathText(walk.root, walk.path.slice(0, first));
-  walk.path.length = again;
+  const back = pathText(search.root, search.path.slice(0, first));
+  search.path.length = again;
   return `a circular reference, back to ${back}, is not JSON. Pass an id in its place.`;
 }
 

@@ -31,13 +31,13 @@ export interface Replacement {
  * as they are written. Throws MalformedJson.
  */
 export function replaceInJson(text: string, replacement: Replacement): { json: string; isCut: boolean } {
-  return new Walk(text, replacement).copy();
+  return new JsonCopier(text, replacement).copy();
 }
 
-/** Thrown to end the walk of a partial text. */
+/** Thrown to end the copy of a partial text. */
 class EndOfPart extends Error {}
 
-class Walk {
+class JsonCopier {
   readonly #text: string;
   readonly #how: Replacement;
   #at = 0;

@@ -45,7 +45,8 @@ export function retryDelay(
 }
 
 /**
- * Returns undefined when the function throws or returns no duration: the run is retried although the function is broken.
+ * Returns undefined when the function throws or returns no duration: the run is retried although the function is
+ * broken.
  */
 function askPolicy(
   backoff: NonNullable<RetryPolicy["backoff"]>,

@@ -29,7 +29,7 @@ interface LastTurn {
   used: number;
 }
 
-/** Queues and priorities whose last turn is remembered. Beyond that, the rotation forgets the oldest, which starts over. */
+/** Most queues and priorities whose last turn is remembered. The oldest one beyond that starts over. */
 const REMEMBERED = 1000;
 
 /**
@@ -61,19 +61,19 @@ export class Rotation {
 
   /** Returns the lane that had the last turn, if its turn is not over. */
   unfinished(queue: string, priority: number): string | null {
-    const turn = this.#last.get(placeOf(queue, priority));
+    const turn = this.#last.get(turnKey(queue, priority));
     return turn && turn.used < this.weightOf({ queue, lane: turn.lane }) ? turn.lane : null;
   }
 
   /** Returns the lane that had the last turn; null: none had one yet. */
   last(queue: string, priority: number): string | null {
-    return this.#last.get(placeOf(queue, priority))?.lane ?? null;
+    return this.#last.get(turnKey(queue, priority))?.lane ?? null;
   }
 
   /** Returns the position of the nth run of a lane, from 0 on. It does not depend on runs that were not read yet. */
   positionOf(at: RotationLane, nth: number): RotationPosition {
     const { queue, priority, lane } = at;
-    const turn = this.#last.get(placeOf(queue, priority));
+    const turn = this.#last.get(turnKey(queue, priority));
     const weight = this.weightOf(at);
     const isUnfinished = turn?.lane === lane && turn.used < weight;
     const round = Math.floor((nth + (isUnfinished ? turn.used : 0)) / weight);
@@ -109,9 +109,9 @@ export class Rotation {
     const seen = new Map<string, number>();
     return runs
       .map((run) => {
-        const place = JSON.stringify([run.queue, run.priority, run.lane]);
-        const nth = seen.get(place) ?? 0;
-        seen.set(place, nth + 1);
+        const key = laneKey(run);
+        const nth = seen.get(key) ?? 0;
+        seen.set(key, nth + 1);
         return { run, position: this.positionOf(run, nth) };
       })
       .sort((a, b) => compareInRotation(a.position, b.position));
@@ -121,16 +121,16 @@ export class Rotation {
   took(runs: RotationLane[]): void {
     for (const run of runs) {
       if (!this.isFair(run.queue)) continue;
-      const place = placeOf(run.queue, run.priority);
-      const turn = this.#last.get(place);
+      const key = turnKey(run.queue, run.priority);
+      const turn = this.#last.get(key);
       const continues = turn?.lane === run.lane && turn.used < this.weightOf(run);
-      this.#set(place, { lane: run.lane, used: continues ? turn.used + 1 : 1 });
+      this.#set(key, { lane: run.lane, used: continues ? turn.used + 1 : 1 });
     }
   }
 
   /** Ends the turn at this lane: the next turn is that of the lane behind it. */
   pass({ queue, priority, lane }: RotationLane): void {
-    this.#set(placeOf(queue, priority), { lane, used: Number.POSITIVE_INFINITY });
+    this.#set(turnKey(queue, priority), { lane, used: Number.POSITIVE_INFINITY });
   }
 
   /**
@@ -139,15 +139,15 @@ export class Rotation {
    */
   begin(queue: string, lanes: Omit<RotationLane, "queue">[]): void {
     for (const [priority, some] of Map.groupBy(lanes, (one) => one.priority)) {
-      if (this.#last.has(placeOf(queue, priority))) continue;
+      if (this.#last.has(turnKey(queue, priority))) continue;
       const { lane } = some[Math.floor(this.#random() * some.length)]!;
       this.pass({ queue, priority, lane });
     }
   }
 
-  #set(place: string, turn: LastTurn): void {
-    this.#last.delete(place);
-    this.#last.set(place, turn);
+  #set(key: string, turn: LastTurn): void {
+    this.#last.delete(key);
+    this.#last.set(key, turn);
     if (this.#last.size > REMEMBERED) this.#last.delete(this.#last.keys().next().value!);
   }
 }
@@ -168,7 +168,16 @@ function compareLanes(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-function placeOf(queue: string, priority: number): string {
+/** Identifies a lane within its queue and priority. */
+export function laneKey({
+  queue,
+  priority,
+  lane,
+}: Pick<RotationLane, "queue" | "priority" | "lane">): string {
+  return JSON.stringify([queue, priority, lane]);
+}
+
+function turnKey(queue: string, priority: number): string {
   return `${priority} ${queue}`;
 }
 

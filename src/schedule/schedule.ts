@@ -2,7 +2,7 @@ import { Cron } from "./cron.ts";
 import { nearestOpen, type Window } from "./window.ts";
 import { type Zone, zoneOf } from "./zones.ts";
 
-/** Which missed ticks still become runs: the latest one, none, or all. */
+/** Choice of the missed ticks that still become runs: the latest one, none, or all. */
 export interface Misfire {
   policy: "once" | "skip" | "all";
   /** Most runs that `all` creates, for the latest ticks. */

@@ -126,7 +126,7 @@ export function healthOf(report: StatusReport): Health {
     if (job.fails > 0 && job.mute === null && undefinedTime === null) {
       const times = job.fails === 1 ? "its last attempt failed" : `${job.fails} attempts in a row failed`;
       degraded.add(
-        `${job.name}: ${times}${job.lastError ? `: ${firstLine(job.lastError)}` : "."}`,
+        `${job.name}: ${times}${job.lastError ? `: ${firstLine(job.lastError, 120)}` : "."}`,
         // Not a list of failed runs: the run may wait for its next attempt, or be pruned.
         `punctual show ${shellQuote(job.name)}`,
       );
@@ -176,7 +176,8 @@ function counted(n: number, capped: boolean): string {
   return capped ? `${text} or more` : text;
 }
 
-function firstLine(text: string): string {
+/** Returns the first line of a text, at most `longest` characters. */
+export function firstLine(text: string, longest: number): string {
   const [line = ""] = text.split("\n");
-  return line.length > 120 ? `${line.slice(0, 119)}…` : line;
+  return line.length > longest ? `${line.slice(0, longest - 1)}…` : line;
 }

@@ -1,4 +1,5 @@
 import type { RateRecord } from "../store/records.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../time.ts";
 
 /** A rate of a job, of a key, of a queue or of a named limit, and how much of it is spent. */
 export interface RateInfo extends Omit<RateRecord, "opensAt" | "slowedUntil"> {
@@ -31,10 +32,10 @@ export function rateText({ limit, per, burst }: Pick<RateRecord, "limit" | "per"
 }
 
 const UNITS = [
-  [86_400_000, "d"],
-  [3_600_000, "h"],
-  [60_000, "min"],
-  [1000, "s"],
+  [DAY, "d"],
+  [HOUR, "h"],
+  [MINUTE, "min"],
+  [SECOND, "s"],
 ] as const;
 
 /** Returns a duration in the largest unit of which it is a whole number. */

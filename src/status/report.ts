@@ -167,7 +167,7 @@ export function toReport(status: Status, defined: readonly DefinitionFacts[]): S
     expired,
     isolated: isolated.map((run) => ({
       ...run,
-      worker: workerLabel(run.worker, known),
+      worker: labelFromRecords(run.worker, known),
       startedAt: toDate(run.startedAt),
     })),
     capped,
@@ -228,7 +228,7 @@ function toJobReport(
     lastError: unmuted?.message ?? readFailure(job.lastError)?.message ?? null,
     seenAt: toDate(job.seenAt),
     leasedUntil: toDate(job.leasedUntil),
-    leasedBy: job.leasedBy && workerLabel(job.leasedBy, workers),
+    leasedBy: job.leasedBy && labelFromRecords(job.leasedBy, workers),
     nextRun: toDate(job.nextRun),
   };
 }
@@ -252,7 +252,7 @@ function errorsOf(
 type KnownWorker = Pick<WorkerRecord, "id" | "host" | "pid">;
 
 /** Returns a worker as `host:pid`, or its id if it has no row. */
-function workerLabel(worker: string, workers: KnownWorker[]): string {
+function labelFromRecords(worker: string, workers: KnownWorker[]): string {
   const known = workers.find(({ id }) => id === worker);
   return known ? `${known.host}:${known.pid}` : worker;
 }

@@ -3,6 +3,7 @@ import { serves } from "../store/queue-selection.ts";
 import type { LastHeartbeat, NamedFacts, RateRecord, SlotUsage, WaitFacts } from "../store/records.ts";
 import { WORKER_DEAD_AFTER } from "../store/store.ts";
 import { isClaiming, isPaused } from "../store/worker-records.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../time.ts";
 import { rateText } from "./rates.ts";
 import { UNDEFINED_AFTER } from "./report.ts";
 
@@ -305,8 +306,9 @@ function running({ slots, holders }: SlotUsage): string {
 
 /** Formats a duration with one unit: seconds, minutes, hours or days. */
 export function span(ms: number): string {
-  const seconds = Math.round(ms / 1000);
-  if (seconds < 120) return `${seconds} s`;
-  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
-  return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`;
+  const seconds = Math.round(ms / SECOND);
+  const rounded = seconds * SECOND;
+  if (rounded < 2 * MINUTE) return `${seconds} s`;
+  if (rounded < 2 * HOUR) return `${Math.round(rounded / MINUTE)} min`;
+  return rounded < 2 * DAY ? `${Math.round(rounded / HOUR)} h` : `${Math.round(rounded / DAY)} days`;
 }

@@ -85,7 +85,7 @@ export interface BatchChange {
   dispatched: { id: number; run: NewRun }[];
 }
 
-/** Which batches a list contains. */
+/** Selects the batches of a list. */
 export interface BatchSearch {
   limit: number;
   /** Only batches with a smaller id. */

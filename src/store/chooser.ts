@@ -70,7 +70,7 @@ export interface NextOpening {
 }
 
 /** How many more runs a limit admits. */
-interface Room {
+interface LimitRoom {
   /** More runs at once. */
   slots: number;
   /** More starts now. */
@@ -86,7 +86,7 @@ interface Room {
 export class Chooser {
   readonly #usage: LimitUsage;
   /** By the names that `limitsOf` returns. */
-  readonly #rooms = new Map<string, Room>();
+  readonly #rooms = new Map<string, LimitRoom>();
   /** When each closed rate opens, by its name and the cost of the start. */
   readonly #openings = new Map<string, number>();
 
@@ -134,8 +134,8 @@ export class Chooser {
   }
 
   /**
-   * Whether the run's key or the cost of its start must be computed before the run can start. Such a run is claimed only
-   * for that.
+   * Whether the run's key or the cost of its start must be computed before the run can start. Such a run is claimed
+   * only for that.
    */
   isIncomplete(run: LimitSubject): boolean {
     return this.#lacksKey(run) || this.#lacksCost(run);
@@ -281,23 +281,26 @@ function costOf({ cost }: Pick<LimitSubject, "cost">): number {
   return cost ?? 1;
 }
 
+/** Beginnings of the names of limits in `rates`. */
+export const LIMIT_KINDS = { job: "j:", key: "k:", named: "r:", queue: "q:" } as const;
+
 export function jobLimitName(name: string): string {
-  return `j:${name}`;
+  return `${LIMIT_KINDS.job}${name}`;
 }
 
-/** The name's length tells the job "a" with the key "b|c" from the job "a|b" with the key "c": their lanes are equal. */
+/** The length tells the job "a" with the key "b|c" from the job "a|b" with the key "c": their lanes are equal. */
 export function keyLimitName({ name, lane }: Pick<LimitSubject, "name" | "lane">): string {
-  return `k:${name.length}:${lane}`;
+  return `${LIMIT_KINDS.key}${name.length}:${lane}`;
 }
 
 export function namedLimitName(limit: string): string {
-  return `r:${limit}`;
+  return `${LIMIT_KINDS.named}${limit}`;
 }
 
 function isNamed(limit: string): boolean {
-  return limit.startsWith("r:");
+  return limit.startsWith(LIMIT_KINDS.named);
 }
 
 export function queueLimitName(queue: string): string {
-  return `q:${queue}`;
+  return `${LIMIT_KINDS.queue}${queue}`;
 }

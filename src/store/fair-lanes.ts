@@ -105,7 +105,7 @@ export function laneShares(rotation: Rotation, { queue, lanes }: FairLanes, want
   });
 }
 
-/** Returns how many candidates under limits a claim reads of each lane: limits hold some, and no second read follows. */
+/** Returns how many candidates under limits a claim reads of each lane: limits hold some, and it reads only once. */
 export function candidateShares(rotation: Rotation, found: FairLanes, wanted: number): LaneShare[] {
   const fewest = Math.ceil(FEWEST_CANDIDATES / Math.max(1, found.lanes.length));
   return laneShares(rotation, found, wanted).map((share) => ({

@@ -7,7 +7,7 @@ export interface JobError {
   at: number;
 }
 
-/** Most errors to keep for a job. A mute is for one error, so few matter; a job that fails in more ways is shown anyway. */
+/** Most errors to keep for a job. A mute is for one error, so few matter; a job with more kinds is shown anyway. */
 const MOST_ERRORS = 8;
 
 /** Returns the errors of both lists, each once, the latest last. */

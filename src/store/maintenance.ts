@@ -61,7 +61,7 @@ export interface Inspection {
   /** Whether the server refuses writes: it is a standby or a replica. */
   readOnly: boolean;
   missing: MissingObject[];
-  /** A guarantee that claims rely on and this engine breaks, in words; null: none, or the check was not possible. */
+  /** A guarantee that claims rely on and this database breaks, in words; null: none, or the check was not possible. */
   unsafe: string | null;
   /** Null: the database needs no vacuum. */
   vacuum: VacuumReport | null;

@@ -1,4 +1,4 @@
-/** Which queues a worker serves. */
+/** The queues that a worker serves. */
 export interface QueueSelection {
   /** Null: all queues except `exceptQueues`. */
   queues: string[] | null;

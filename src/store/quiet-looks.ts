@@ -79,8 +79,8 @@ export class QuietLooks {
   }
 
   /**
-   * Returns until when the worker need not look at runs under limits; null: it must look now. `readNews`: reads the news
-   * of this moment, if the store has it.
+   * Returns until when the worker need not look at runs under limits; null: it must look now. `readNews`: reads the
+   * news of this moment, if the store has it.
    */
   until(
     worker: string,

@@ -10,14 +10,14 @@ export interface Rate {
 /** The starts that count towards a rate, by the database's clock. */
 export interface Bucket {
   /** Starts, the oldest first: a time and how many. Times ascend. A count of 0 is the time of a `shut`. */
-  spent: readonly Spent[];
+  spent: readonly StartCount[];
   /** When an even pace has caught up with the starts, in microseconds. 0: there is no burst, or it has. */
   paced: number;
   /** Nothing starts before this time, whatever the rate. 0: no such time. */
   shutUntil: number;
 }
 
-type Spent = readonly [at: number, count: number];
+type StartCount = readonly [at: number, count: number];
 
 export const EMPTY: Bucket = { spent: [], paced: 0, shutUntil: 0 };
 
@@ -54,7 +54,7 @@ function follow(bucket: Bucket, clock: number): { bucket: Bucket; now: number } 
   // The time since the last start is unknown, and at least 0.
   const back = isSetBack(bucket, clock) ? last - clock : 0;
   const now = Math.max(clock, last - back);
-  const spent = bucket.spent.map(([at, count]): Spent => [at - back, count]);
+  const spent = bucket.spent.map(([at, count]): StartCount => [at - back, count]);
   const paced = Math.max(0, bucket.paced - back * 1000);
   const shutUntil = Math.max(0, bucket.shutUntil - back);
   return { bucket: { spent, paced, shutUntil }, now };
@@ -96,8 +96,8 @@ export function join(one: Bucket, other: Bucket): Bucket {
 }
 
 /**
- * Returns the bucket, closed for at least `ms` from now on. It keeps all starts, whatever the rate, and the time of this
- * call: if the clock is set back, the bucket is closed for as long as it was to be, and not until that time.
+ * Returns the bucket, closed for at least `ms` from now on. It keeps all starts, whatever the rate, and the time of
+ * this call: if the clock is set back, the bucket is closed for as long as it was to be, and not until that time.
  */
 export function shut(bucket: Bucket, clock: number, ms: number): Bucket {
   const { bucket: current, now } = follow(bucket, clock);
@@ -156,7 +156,7 @@ function pace({ limit, per }: Rate): number {
   return Math.ceil((per * 1000) / limit);
 }
 
-function sum(spent: readonly Spent[]): number {
+function sum(spent: readonly StartCount[]): number {
   return spent.reduce((total, [, count]) => total + count, 0);
 }
 
@@ -164,7 +164,7 @@ function sum(spent: readonly Spent[]): number {
  * Joins the starts of each part of the window, at the last of their times: no start is forgotten too early, and none
  * counts for longer than the length of a part. The parts are the same for every call, so no start moves twice.
  */
-function compact(spent: readonly Spent[], per: number): Spent[] {
+function compact(spent: readonly StartCount[], per: number): StartCount[] {
   const parts = Map.groupBy(spent, ([at]) => Math.floor((at * PARTS) / per));
   return [...parts.values()].map((part) => [part.at(-1)![0], sum(part)]);
 }
@@ -177,7 +177,7 @@ export function writeBucket({ spent, paced, shutUntil }: Bucket): string {
 
 export function readBucket(text: string): Bucket {
   const [first, flat, paced, shutUntil] = JSON.parse(text) as [number, number[], number, number];
-  const spent: Spent[] = [];
+  const spent: StartCount[] = [];
   for (let index = 0; index < flat.length; index += 2) spent.push([first + flat[index]!, flat[index + 1]!]);
   return { spent, paced, shutUntil };
 }

@@ -35,7 +35,7 @@ export interface TickRecords {
   partial: number[];
 }
 
-/** Which rates to list. With several of `job`, `queue` and `name`: those of each. */
+/** Selects the rates of a list. With several of `job`, `queue` and `name`: those of each. */
 export interface RateSearch {
   /** At most as many. */
   most: number;

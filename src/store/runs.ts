@@ -184,8 +184,8 @@ export interface ClaimRequest extends QueueSelection {
 export interface ExchangeRequest {
   worker: string;
   /**
-   * Which stream of the worker the exchange belongs to, below `EXCHANGE_STREAMS`. The exchanges of one stream follow one
-   * another; those of two streams may be under way at the same time, if they concern different runs.
+   * The worker's stream to which the exchange belongs, below `EXCHANGE_STREAMS`. The exchanges of one stream follow
+   * one another; those of two streams may be under way at the same time, if they concern different runs.
    */
   stream: number;
   /** Number of the exchange, ascending with each exchange of this stream that settles. */
@@ -249,8 +249,8 @@ export interface JobMinute {
   /** When the last attempt failed or crashed. */
   lastFailure: number | null;
   /**
-   * `ok`: an attempt succeeded. `failed`: failures since then; `error`: the last one; `errors`: each kind of error once.
-   * Null: no attempt ended.
+   * `ok`: an attempt succeeded. `failed`: failures since then; `error`: the last one; `errors`: each kind of error
+   * once. Null: no attempt ended.
    */
   last: { ok: boolean; failed: number; error: string | null; errors: JobError[] } | null;
 }

@@ -32,7 +32,8 @@ export type RunAspect = "due" | "late" | "retrying" | "cancelling";
  * holds for it.
  *
  * `like` has the pieces between wildcards: `["send-", ""]` is `send-*`. The error of an unfinished run is the one of
- * its last attempt; only a finished run has a fingerprint. A worker matches by id, host or `host:pid`; a schedule by id or job.
+ * its last attempt; only a finished run has a fingerprint. A worker matches by id, host or `host:pid`; a schedule by id
+ * or job.
  */
 export type RunCondition = { not?: boolean } & (
   | { field: "state"; any: RunState[] }

@@ -160,8 +160,8 @@ export interface Store extends StoreReads {
 
   /**
    * Cancels a waiting run, or asks the worker of a running one to abort it (`requested`). With `force` a running run
-   * ends at once: its worker loses the lease. A finished run, and one in none of the states `only`, is left as it is; the
-   * answer is its state.
+   * ends at once: its worker loses the lease. A finished run, and one in none of the states `only`, is left as it is;
+   * the answer is its state.
    */
   cancel(
     id: number,
@@ -261,8 +261,8 @@ export interface Store extends StoreReads {
   /** Ends a mute. Returns false if the group is not muted. */
   unmute(fingerprint: string): Promise<boolean>;
   /**
-   * Reopens the rates that `slowDown()` of handlers has closed: of a job and all its keys, of one key, or of a queue. Their
-   * starts still count. Returns the number of rates that were closed.
+   * Reopens the rates that `slowDown()` of handlers has closed: of a job and all its keys, of one key, or of a queue.
+   * Their starts still count. Returns the number of rates that were closed.
    */
   reopenRates(subject: RateSubject): Promise<number>;
 

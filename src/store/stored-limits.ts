@@ -30,9 +30,9 @@ const RATED = 2 ** 30;
 const NONE = 2 ** 31 - 1;
 
 /**
- * Returns the columns for the limits of a job. Versions before schema 12 do not know rates. They find no room for any run
- * of a job with a negative limit, and put its runs under limits because of its limit per key. So they leave the runs of
- * a job with rates to newer workers, and nothing that reads the limit hint has to know of rates (note 61).
+ * Returns the columns for the limits of a job. Versions before schema 12 do not know rates. They find no room for any
+ * run of a job with a negative limit, and put its runs under limits because of its limit per key. So they leave the
+ * runs of a job with rates to newer workers, and nothing that reads the limit hint has to know of rates (note 61).
  */
 export function storedLimits(limit: number, keyLimit: number, rates: JobRates | null): LimitColumns {
   if (!rates) return { lim: limit, key_lim: keyLimit };
@@ -65,8 +65,8 @@ export function queueLimitOf(lim: number): number {
 const CLOSED: Rate = { limit: 0, per: 1000, burst: null };
 
 /**
- * Returns the text for the rates of a job. Code of schemas 12 to 14 does not know named limits. It finds a rate there that
- * admits no run, and `own` has the one that the job has (note 64).
+ * Returns the text for the rates of a job. Code of schemas 12 to 14 does not know named limits. It finds a rate there
+ * that admits no run, and `own` has the one that the job has (note 64).
  */
 export function writeRates(rates: JobRates | null): string | null {
   if (!rates?.under) return rates && JSON.stringify(rates);

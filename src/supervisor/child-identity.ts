@@ -6,11 +6,11 @@ export const NUMBER = "PUNCTUAL_CHILD";
 /** Environment variable with the instance number. Deleted at once: a process that a child starts is not our child. */
 export const INSTANCE = "PUNCTUAL_CHILD_OF";
 
-/** Which child of which instance a process is. */
+/** Identifies a process as a child of an instance. */
 export interface ChildIdentity {
   /** From 1 to `workers`; a replacement has the number of the child before it. */
   number: number;
-  /** Which call of supervise() in the program the child works for. */
+  /** Number of the call of supervise() in the program that the child works for. */
   instanceNumber: number;
 }
 

@@ -28,7 +28,7 @@ export interface ChildRunnerParts {
   /** Most runs at once in this child. */
   slots: number;
   random(): number;
-  instance: object;
+  engine: object;
   batches: HandlerBatches;
   maxResult: number;
   /** Writes the dispatches and counts of this process. */

@@ -99,7 +99,7 @@ export class Pool implements Executor {
     return open.some((child) => this.#roomIn(child) > 0);
   }
 
-  /** Set for functions in this process only: a child's transaction cannot extend the leases that this process trusts. */
+  /** Set for functions in this process only: a child's transaction cannot extend leases that this process trusts. */
   set leasesExtended(extended: (ms: number) => void) {
     this.#parts.own.leasesExtended = extended;
   }
@@ -185,7 +185,7 @@ export class Pool implements Executor {
     return free > 0 && child.isAnswering ? free : 0;
   }
 
-  /** Number of runs that may be assigned to a child whose slots are all in use. Called for each run: clocks come last. */
+  /** Number of runs that may be assigned to a child without a free slot. Called for each run: clocks come last. */
   #roomIn(child: Child): number {
     const { parallel, maxJobs } = this.#parts.supervision;
     const size = child.executions.size;

@@ -11,9 +11,9 @@ export function youngGenerationOptions(): string[] {
 }
 
 /**
- * Starts this program again with these options, in the same process and under the same process id: V8 takes the size only
- * at its start. Does nothing where that is not possible: on Windows, in other runtimes, and if a parent talks to this
- * process through a channel, which would be closed.
+ * Starts this program again with these options, in the same process and under the same process id: V8 takes the size
+ * only at its start. Does nothing where that is not possible: on Windows, in other runtimes, and if a parent talks to
+ * this process through a channel, which would be closed.
  */
 export function restartWithYoungGeneration(): void {
   const options = youngGenerationOptions();

@@ -18,7 +18,8 @@ export interface FakeRun extends RunContext {
 
 /**
  * Returns the second argument of a handler, for a test that calls the handler itself. `given` replaces any of its
- * members. `snooze()`, `slowDown()` and `discard()` throw, as in a worker; `transaction()` rejects unless `given` has one.
+ * members. `snooze()`, `slowDown()` and `discard()` throw, as in a worker; `transaction()` rejects unless `given` has
+ * one.
  */
 export function fakeRun(given: Partial<RunContext> = {}): FakeRun {
   const logged: { message: string; data: unknown }[] = [];

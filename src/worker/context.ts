@@ -16,7 +16,7 @@ import {
   slowDownEnd,
   snoozeEnd,
 } from "./attempt-ends.ts";
-import { isThenable } from "./hook-calls.ts";
+import { mustAwait } from "./hook-calls.ts";
 import type { HandlerBatches } from "./parts.ts";
 
 /** Shortest interval between two writes of progress. */
@@ -185,7 +185,7 @@ export class Context implements RunContext {
     await Promise.all([this.#writing, ...(this.#adding ?? [])]);
   }
 
-  /** Throws again what `snooze()`, `slowDown()` or `discard()` threw, if the handler has caught it: the attempt has ended. */
+  /** Rethrows the error of `snooze()`, `slowDown()` or `discard()` if the handler caught it: the attempt has ended. */
   #refuseEnded(): void {
     if (this.earlyEnd !== null) throw new EndOfAttempt(this.earlyEnd);
   }
@@ -198,7 +198,7 @@ export class Context implements RunContext {
     };
     const checked = (tx: unknown) => {
       const returned = work(tx);
-      return isThenable(returned) ? returned.then(check) : check(returned);
+      return mustAwait(returned) ? returned.then(check) : check(returned);
     };
     // SQLite recognises an async function by this tag, and refuses it before it is called.
     const tag: unknown = Reflect.get(Object(work), Symbol.toStringTag);

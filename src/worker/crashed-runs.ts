@@ -1,6 +1,5 @@
 import { PunctualError } from "../errors.ts";
-import { readFailure } from "../run/failure.ts";
-import { crashText } from "../run/lost-attempts.ts";
+import { crashText, readFailure } from "../run/failure.ts";
 import { defaultRetention } from "../run/retention.ts";
 import type { ClaimedRun, CrashCap, ReapedRun } from "../store/store.ts";
 import type { WorkerParts } from "./parts.ts";

@@ -20,9 +20,9 @@ const READ_SCHEDULES_EVERY = 5000;
 const WORTH_A_CLAIM = 100;
 
 /**
- * The exchanges of a worker. The first stream does everything: it ticks schedules, looks for cancellations, claims every
- * kind of run, and ends when the worker is done. A second stream, if the store has one, claims beside it for as long as
- * claims bring as many runs as they ask for.
+ * The exchanges of a worker. The first stream does everything: it ticks schedules, looks for cancellations, claims
+ * every kind of run, and ends when the worker is done. A second stream, if the store has one, claims beside it for as
+ * long as claims bring as many runs as they ask for.
  */
 export class Exchanges {
   readonly #parts: WorkerParts;
@@ -264,8 +264,8 @@ export class Exchanges {
   }
 
   /**
-   * The room for a claim beside the first stream. Limited and crashed runs are left to the first one: it settles limited
-   * runs together with the claim of their successors, and only one claim may use up the capacity for isolation.
+   * The room for a claim beside the first stream. Limited and crashed runs are left to the first one: it settles
+   * limited runs together with the claim of their successors, and only one claim may use up the capacity for isolation.
    */
   #roomBeside(): Room {
     if (!this.#isFull || this.#streams.length === 1) return NO_ROOM;

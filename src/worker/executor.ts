@@ -23,8 +23,8 @@ export type Result =
   /** `slowDown`: how long to close the rate of the run, which waits for it in its place. */
   | { outcome: "snoozed"; delay: number; slowDown?: number }
   /**
-   * `lane`, `cost`: of a run that was claimed only to compute its key and its cost. `interrupted`: what ended the handler;
-   * absent: it was not called.
+   * `lane`, `cost`: of a run that was claimed only to compute its key and its cost. `interrupted`: what ended the
+   * handler; absent: it was not called.
    */
   | { outcome: "released"; lane?: string; cost?: number; interrupted?: Failure }
   /** The run was lost with its child process. */

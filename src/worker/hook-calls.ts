@@ -48,7 +48,7 @@ export class HookCalls {
    */
   async call<Value>(what: string, code: () => Value | Promise<Value>): Promise<Value> {
     const returned = code();
-    return isThenable(returned) ? this.#settled(what, returned as Promise<Value>) : returned;
+    return mustAwait(returned) ? this.#settled(what, returned as Promise<Value>) : returned;
   }
 
   async #settled<Value>(what: string, returned: Promise<Value>): Promise<Value> {
@@ -86,7 +86,7 @@ export class HookCalls {
 }
 
 /** Whether a value that user code has returned must be awaited. Throws if its `then` is a getter that throws. */
-export function isThenable(value: unknown): value is PromiseLike<unknown> {
+export function mustAwait(value: unknown): value is PromiseLike<unknown> {
   if (value === null || (typeof value !== "object" && typeof value !== "function")) return false;
   return typeof (value as { then?: unknown }).then === "function";
 }

@@ -16,7 +16,7 @@ import { BEAT_EVERY, handlerGone } from "./presence.ts";
 const REAP_EVERY = 10_000;
 const PRUNE_EVERY = 60_000;
 
-/** Short enough that the callbacks of a batch come within a minute after the process died that ended its last member. */
+/** Callbacks of a batch come within a minute, if the process that ended the last member died before its look. */
 const SWEEP_EVERY = 45_000;
 
 /** Interval at which runs are raised that have waited longer than the patience of their queue. */

@@ -19,7 +19,7 @@ import {
 } from "./attempt-ends.ts";
 import { Context, type ContextOwner } from "./context.ts";
 import type { Execution, ExecutionObserver, Result, RunnableJob } from "./executor.ts";
-import { HookCalls, hookAbandoned, isThenable } from "./hook-calls.ts";
+import { HookCalls, hookAbandoned, mustAwait } from "./hook-calls.ts";
 import type { ExecutionParts } from "./parts.ts";
 
 /**
@@ -122,7 +122,7 @@ export class LocalExecution implements Execution, ContextOwner {
   }
 
   #inContext<Value>(code: () => Value): Value {
-    return currentRun.run({ id: this.run.id, instance: this.parts.instance }, code);
+    return currentRun.run({ id: this.run.id, instance: this.parts.engine }, code);
   }
 
   /** Stops waiting for the user's code. */
@@ -198,7 +198,7 @@ export class LocalExecution implements Execution, ContextOwner {
     let returned: unknown;
     try {
       returned = this.job.handler(this.#args, this.#context);
-      if (isThenable(returned)) return this.#whenReturned(returned);
+      if (mustAwait(returned)) return this.#whenReturned(returned);
     } catch (error) {
       return this.#threw(error);
     }

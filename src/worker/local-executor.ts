@@ -24,7 +24,7 @@ export class LocalExecutor implements Executor {
   constructor(
     parallel: number,
     store: Store,
-    { clock, events, random, instance, batches, logbook, maxResult }: LocalExecutorParts,
+    { clock, events, random, engine, batches, logbook, maxResult }: LocalExecutorParts,
   ) {
     this.#parallel = parallel;
     this.#parts = {
@@ -32,7 +32,7 @@ export class LocalExecutor implements Executor {
       clock,
       events,
       random,
-      instance,
+      engine,
       batches,
       maxResult,
       log: (...of) => logbook.add(...of),

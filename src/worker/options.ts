@@ -4,7 +4,10 @@ import { type Duration, toMilliseconds } from "../time.ts";
 import { checkName } from "../validate/names.ts";
 import { checkInteger, type OptionNames } from "../validate/options.ts";
 
-/** Which queues a worker serves, and their weights. */
+/** How long handlers may run after `stop()` before they are aborted, in seconds. */
+export const DEFAULT_GRACE = 30;
+
+/** The queues that a worker serves, and their weights. */
 export interface QueueOptions {
   /** Serves only these queues. Default: all. */
   queues?: string[] | undefined;
@@ -173,6 +176,6 @@ export function toOptions(options: RunOptions & ForeverOptions): WorkerOptions {
     idleSleep: Math.max(1, toMilliseconds(options.sleep ?? "1.5s", "sleep")),
     budget: options.limit === undefined ? null : checkInteger(options.limit, "limit", 1),
     untilEmpty: options.untilEmpty === true,
-    grace: toMilliseconds(options.grace ?? 30, "grace"),
+    grace: toMilliseconds(options.grace ?? DEFAULT_GRACE, "grace"),
   };
 }

@@ -33,8 +33,8 @@ export interface InstanceParts {
   openStore(): Promise<Store>;
   /** Statements without an answer. */
   pending: PendingCalls;
-  /** The object that handlers dispatch through: a run that they dispatch gets the handler's run as its parent. */
-  instance: object;
+  /** The engine that handlers dispatch through: a run that they dispatch gets the handler's run as its parent. */
+  engine: object;
   batches: HandlerBatches;
   /** Most bytes of the JSON text of a result. */
   maxResult: number;
@@ -57,7 +57,7 @@ type WorkerKeys =
   | "queueOrders"
   | "counts"
   | "logbook"
-  | "instance";
+  | "engine";
 
 /** Parts of one worker. */
 export interface WorkerParts extends Pick<InstanceParts, WorkerKeys> {
@@ -79,8 +79,8 @@ export interface ExecutionParts {
   /** Emits and keeps a line that the handler logged. */
   log(run: ClaimedRun, message: string, data: unknown): void;
   random(): number;
-  /** The instance: a run that the handler dispatches through it gets this run as its parent. */
-  instance: object;
+  /** The engine: a run that the handler dispatches through it gets this run as its parent. */
+  engine: object;
   batches: HandlerBatches;
   /** Most bytes of the JSON text of a result. */
   maxResult: number;

@@ -1,8 +1,8 @@
 import type { ClaimedRun, Lease } from "../store/store.ts";
 
 /**
- * Runs that a worker may have been executing when it died, while their start is being written. Their handlers are called
- * after that, so that the next crash is charged to the run that caused it (note 46).
+ * Runs that a worker may have been executing when it died, while their start is being written. Their handlers are
+ * called after that, so that the next crash is charged to the run that caused it (note 46).
  */
 export class Suspects {
   readonly #waiting = new Map<number, ClaimedRun>();

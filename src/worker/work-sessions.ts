@@ -1,9 +1,11 @@
 import { PunctualError } from "../errors.ts";
+import { toMilliseconds } from "../time.ts";
 import { checkInteger, checkKeys } from "../validate/options.ts";
 import { writeLast } from "./deadline.ts";
 import type { JobSync } from "./job-sync.ts";
 import { LocalExecutor } from "./local-executor.ts";
 import {
+  DEFAULT_GRACE,
   FOREVER,
   type ForeverOptions,
   RUN,
@@ -15,9 +17,6 @@ import type { InstanceParts } from "./parts.ts";
 import type { Presence } from "./presence.ts";
 import { onSignals, stopMessage } from "./signals.ts";
 import { type SessionSetup, WorkSession } from "./work-session.ts";
-
-/** How long `stop()` waits for dispatches when no worker runs. */
-const DEFAULT_GRACE = 30_000;
 
 /** The child's end of the channel to its parent: passes on calls that a worker in this process would get. */
 interface ParentLink {
@@ -33,30 +32,30 @@ export class WorkSessions {
   #current: WorkSession | null = null;
   /** Settles when all sessions that were requested so far have ended. */
   #turn: Promise<unknown> = Promise.resolve();
-  /** The session that lasts until it is stopped. */
-  #lasting: { name: string; ended: Promise<number> } | null = null;
+  /** The session of `forever()` or `supervise()`; null: none. */
+  #foreverSession: { name: string; ended: Promise<number> } | null = null;
   #seq = 0;
-  /** A stop that came before the session had begun holds for that session. */
+  /** True: the next session stops as soon as it begins. */
   #isStopping = false;
   #isClosing = false;
   /** Null: this process works for no supervisor. */
   parentLink: ParentLink | null = null;
 
-  /** `jobSync`: of the instance's own definitions. */
+  /** `jobSync` writes this instance's definitions. */
   constructor(parts: InstanceParts, jobSync: JobSync, presence: Presence) {
     this.#parts = parts;
     this.#jobSync = jobSync;
     this.#presence = presence;
   }
 
-  /** How long `stop()` waits for handlers. */
+  /** How long `stop()` waits for handlers; when no worker runs, for dispatches. */
   get grace(): number {
-    return this.#current?.setup.options.grace ?? DEFAULT_GRACE;
+    return this.#current?.setup.options.grace ?? toMilliseconds(DEFAULT_GRACE);
   }
 
   /** Whether a worker works, or is about to. */
   get isWorking(): boolean {
-    return this.#lasting !== null || this.#current !== null;
+    return this.#foreverSession !== null || this.#current !== null;
   }
 
   /** Whether a worker of this process claims. */
@@ -105,10 +104,10 @@ export class WorkSessions {
       .then(() => this.#work(setup))
       .finally(() => {
         stopListening();
-        this.#lasting = null;
+        this.#foreverSession = null;
         this.#isStopping = this.#isClosing;
       });
-    this.#lasting = { name: setup.name, ended };
+    this.#foreverSession = { name: setup.name, ended };
     return ended;
   }
 
@@ -122,7 +121,7 @@ export class WorkSessions {
   async stop(): Promise<void> {
     this.#isClosing = true;
     this.stopWorking();
-    await Promise.allSettled([this.#lasting?.ended, this.#turn]);
+    await Promise.allSettled([this.#foreverSession?.ended, this.#turn]);
     const { counts } = this.#parts;
     counts.close();
     const write = async () => {
@@ -133,7 +132,7 @@ export class WorkSessions {
   }
 
   refuseSecond(): void {
-    if (this.#lasting) throw alreadyWorking(this.#lasting.name);
+    if (this.#foreverSession) throw alreadyWorking(this.#foreverSession.name);
   }
 
   #listen(setup: SessionSetup): () => void {

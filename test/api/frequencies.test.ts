@@ -88,7 +88,7 @@ describe("each helper alone", () => {
     const same = job[name]!(...args);
     expect(same).toBe(job);
     expect(same.plan.toCron()).toBe(cron);
-    // What the table says is a cron that the parser takes.
+    // The table contains a cron that the parser accepts.
     expect(define().cron(cron).plan.toCron()).toBe(cron);
   });
 

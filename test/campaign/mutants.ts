@@ -11,7 +11,7 @@ export interface CampaignMutant extends Omit<Mutant, "tests" | "only" | "stores"
   faults?: string[];
   /** Fraction of long runs; that of other campaigns when absent. */
   long?: number;
-  /** What the checker must say. */
+  /** Text that the checker must print. */
   caught: RegExp;
   /** Seconds, with start and end, in which a campaign caught it on two busy cores; absent: none has been shown to. */
   took?: number;
@@ -31,7 +31,7 @@ export const mutants: CampaignMutant[] = [
     took: 61,
   },
   {
-    rule: "An insert whose answer was lost is not sent again if its receipt is there.",
+    rule: "An insert whose answer was lost is not sent again if its receipt is found.",
     file: "src/store/server/delivery.ts",
     find: "if (!(await receipts.find(tx, receipt, this.#now))) continue;",
     replace: "if (!(await receipts.find(tx, receipt, this.#now)) || this.#now > 0) continue;",

@@ -33,7 +33,7 @@ const crash = (run_id: number, pid: number | null) => ({
   error: pid === null ? "lost its lease" : `Its process, child 1 (pid ${pid}), was ended by SIGKILL.`,
 });
 
-/** Process 1 is killed in the middle of run 1, which process 2 runs again; then the supervisor is, with run 5 in process 2. */
+/** Process 1 is killed during run 1, which process 2 repeats; then the supervisor, with run 5 in process 2. */
 const fair: Evidence = {
   asked: [1, 2, 3, 4, 5],
   entries: [

@@ -6,7 +6,7 @@ import { Terminal } from "./support/terminal.ts";
 
 const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
 
-/** Asks to cancel the one run that waits, at a terminal where somebody sits, also if these tests run where nobody does. */
+/** Asks to cancel the one run that waits, at a terminal where somebody sits, also if the tests have no terminal. */
 async function asked() {
   const { cwd, url, jobs } = scene();
   const { id } = await jobs.declare("one").dispatch({});

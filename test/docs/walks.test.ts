@@ -13,8 +13,8 @@ const folder = mkdtempSync(join(tmpdir(), "punctual-walks-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /**
- * Files that connect others: the parts of an instance, the databases behind the contract, and the public class. A walk may
- * pass from any file to one that these import.
+ * Files that connect others: the parts of an instance, the databases behind the contract, and the public class. A walk
+ * may pass from any file to one that these import.
  */
 const WIRING = [
   "engine.ts",

@@ -19,15 +19,20 @@ const PLAIN_WORDS: [banned: RegExp, plain: string][] = [
   [/\bat home\b/i, "say where"],
   [/\bgets? on\b/i, "continues"],
   [/\bbe well\b/i, "healthy"],
+  [/\b(is|are) there\b/i, "exists, or say where"],
 ];
 
-/** A doc comment begins with a verb or a noun: these beginnings postpone the subject. */
-const LATE_SUBJECT = /(?:\/\*\*|^\s*\/\/) (What|Who|Where|So|Those) /;
+/** A comment begins with a verb or a noun: these beginnings postpone the subject. */
+const LATE_SUBJECT = /^(What|Who|Whose|Where|Which|So|Those) /;
+
+/** Lines that are a comment, with the text behind the marks. */
+const COMMENT_LINE = /^\s*(?:\/\/+|\{?\/\*+|\*(?!\/))\s?(.*)$/;
 
 const LONGEST_LINE = 120;
 
 const SELF = "test/docs/words.test.ts";
 const texts = everyTextFile.filter((file) => file !== SELF);
+const code = texts.filter((file) => /\.(ts|tsx|css|mjs)$/.test(file));
 
 function findings(file: string, text: string): string[] {
   return text.split("\n").flatMap((line, index) => {
@@ -44,20 +49,14 @@ describe("the words we use", () => {
     expect(texts.flatMap((file) => findings(file, read(file)))).toEqual([]);
   });
 
-  test("a comment in the sources begins with its subject", () => {
-    const late = texts
-      .filter((file) => file.startsWith("src/"))
-      .flatMap((file) =>
-        read(file)
-          .split("\n")
-          .flatMap((line, index) => (LATE_SUBJECT.test(line) ? [`${file}:${index + 1} ${line.trim()}`] : [])),
-      );
-    expect(late).toEqual([]);
+  test("a comment begins with its subject", () => {
+    expect(code.flatMap((file) => lateSubjects(file, read(file)))).toEqual([]);
   });
 
-  test("lines of prose wrap at 120 characters", () => {
+  test("lines of prose and of comments wrap at 120 characters", () => {
     const pages = texts.filter((file) => file.endsWith(".md"));
     expect(pages.flatMap((file) => longLines(file, read(file)))).toEqual([]);
+    expect(code.flatMap((file) => longComments(file, read(file)))).toEqual([]);
   });
 
   test("the checks catch a banned word, a late subject and a long line", () => {
@@ -65,11 +64,47 @@ describe("the words we use", () => {
       "a.md:2 Whoever (name the actor)",
       "a.md:2 mends (fix)",
     ]);
-    expect(LATE_SUBJECT.test("/** What a claim could take. */")).toBe(true);
-    expect(LATE_SUBJECT.test("/** Runs that a claim could take. */")).toBe(false);
+    const comments = [
+      "/** What a claim could take. */",
+      "/** Runs that a claim could take. */",
+      "/**",
+      " * Where a run waits. The second line may begin with",
+      " * What it likes.",
+      " */",
+      "// So it is.",
+      "// So this line continues a comment.",
+    ];
+    expect(lateSubjects("a.ts", comments.join("\n"))).toEqual([
+      "a.ts:1 What a claim could take. */",
+      "a.ts:4 Where a run waits. The second line may begin with",
+      "a.ts:7 So it is.",
+    ]);
     expect(longLines("a.md", `x ${"word ".repeat(30)}`)).toEqual(["a.md:1 (152 characters)"]);
+    expect(longComments("a.ts", `  // ${"x".repeat(116)}\n  x // ${"x".repeat(116)}`)).toEqual([
+      "a.ts:1 (121 characters)",
+    ]);
   });
 });
+
+/** Returns the first lines of comments whose subject comes late. */
+function lateSubjects(file: string, text: string): string[] {
+  let isInside = false;
+  return text.split("\n").flatMap((line, index) => {
+    const words = COMMENT_LINE.exec(line)?.[1];
+    const opens = /^\s*\{?\/\*/.test(line);
+    const isFirst = words !== undefined && words !== "" && (!isInside || opens);
+    // A comment that opens with an empty line begins with the next one.
+    isInside = words !== undefined && (words !== "" || (isInside && !opens));
+    return isFirst && LATE_SUBJECT.test(words) ? [`${file}:${index + 1} ${words}`] : [];
+  });
+}
+
+function longComments(file: string, text: string): string[] {
+  return text.split("\n").flatMap((line, index) => {
+    const isLong = line.length > LONGEST_LINE && COMMENT_LINE.test(line);
+    return isLong ? [`${file}:${index + 1} (${line.length} characters)`] : [];
+  });
+}
 
 /** Tables, code blocks and lines that are one quoted message cannot wrap. */
 function longLines(file: string, text: string): string[] {

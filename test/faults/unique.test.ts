@@ -48,7 +48,10 @@ onEachServer((kind) => {
     await scene.clear();
   });
 
-  /** Calls `act` before the statement with this number is sent on the connection. The result ends that, and says whether there was one. */
+  /**
+   * Calls `act` before the statement with this number is sent on the connection. The result stops that, and says
+   * whether it did.
+   */
   function interrupt(
     connection: object,
     number: number,

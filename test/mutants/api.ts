@@ -126,7 +126,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "A draft made of a late draft counts as its use.",
-    file: "src/job/late.ts",
+    file: "src/job/late-settings.ts",
     find: "return new LateDraft(this.#call, shape) as this;",
     replace: "return new LateDraft({ ...this.#call }, shape) as this;",
     tests: ["test/api/sealed.test.ts"],

@@ -4,7 +4,7 @@ const REAP = "src/store/sql/reap.ts";
 const sqlite = { tests: ["test/conformance/sqlite.test.ts"], stores: ["sqlite"] } satisfies Partial<Mutant>;
 const streams = { tests: ["test/unit/streams.test.ts"] } satisfies Partial<Mutant>;
 
-/** Faults in the charge of crashes, the numbers of attempts, and the start and cancellation of claimed runs (note 46). */
+/** Faults in the charge of crashes, the numbers of attempts, and the start and cancellation of runs (note 46). */
 export const mutants: Mutant[] = [
   {
     rule: "Of a dead worker's chain with several runs, none is charged.",

@@ -67,7 +67,7 @@ export const mutants: Mutant[] = [
   {
     rule: "A thenable that a handler returns is waited for.",
     file: "src/worker/local-execution.ts",
-    find: "if (isThenable(returned)) return this.#whenReturned(returned);",
+    find: "if (mustAwait(returned)) return this.#whenReturned(returned);",
     replace: "if (returned instanceof Promise) return this.#whenReturned(returned);",
     tests: ["test/api/synchronous-handlers.test.ts"],
     only: "returns a thenable",
@@ -85,7 +85,7 @@ export const mutants: Mutant[] = [
     file: "src/worker/local-execution.ts",
     find: "    const ending = this.#inContext(() => this.#attempt());\n",
     replace:
-      "    const ending = this.#inContext(() => this.#attempt());\n    currentRun.enterWith({ id: this.run.id, instance: this.parts.instance });\n",
+      "    const ending = this.#inContext(() => this.#attempt());\n    currentRun.enterWith({ id: this.run.id, instance: this.parts.engine });\n",
     tests: ["test/api/synchronous-handlers.test.ts"],
     only: "not of those of a listener",
   },

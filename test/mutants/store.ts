@@ -47,8 +47,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A key with a separator does not share the limit of another job's key.",
     file: "src/store/chooser.ts",
-    find: "return `k:${name.length}:${lane}`;",
-    replace: "return `k:${lane}`;",
+    find: "return `${LIMIT_KINDS.key}${name.length}:${lane}`;",
+    replace: "return `${LIMIT_KINDS.key}${lane}`;",
     ...sqlite,
     only: "limits|lanes|names",
   },

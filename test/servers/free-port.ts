@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** Below the range from which systems take the ports of outgoing connections: a server that restarts finds its port free. */
+/** Below the range of ports for outgoing connections: a server that restarts finds its port free. */
 const FIRST = 20_000;
 const COUNT = 12_000;
 

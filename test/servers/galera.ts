@@ -32,7 +32,7 @@ export function hasGalera(): boolean {
   );
 }
 
-/** A user without privileges: as root, the copy that a joining node receives would be written by this user, and fail. */
+/** A user without privileges: as root, the copy that a joining node receives would have this owner, and fail. */
 const NOBODY = { uid: 65_534, gid: 65_534 };
 
 function nodeProgram(): Program {

@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import type { Place } from "./server.ts";
 
-/** What MariaDB and MySQL have in common. The character set stays each server's default: what relies on another has to say so. */
+/** Parts that MariaDB and MySQL share. The character set is each server's default: tests that need another set it. */
 export function innodbOptions({ dataDir, port, durable }: Place): string[] {
   const folder = dirname(dataDir);
   return [

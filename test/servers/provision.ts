@@ -87,7 +87,7 @@ function withoutStartingServices(install: () => void): void {
   }
 }
 
-/** Debian has MySQL only in its unstable suite, so it gets a Debian of its own; no part of it is installed on this one. */
+/** Debian has MySQL only in its unstable suite, so it gets a Debian of its own; nothing of it is installed here. */
 function makeMysqlRoot(): void {
   if (!findProgram("debootstrap")) aptInstall("debootstrap");
   mkdirSync(cacheFolder(), { recursive: true });

@@ -1,4 +1,4 @@
-/** Far more than anything here takes, and less than the rarest of a worker's own rounds: only a failure waits this long. */
+/** Far more than anything here takes, and less than the rarest round of a worker: only a failure waits this long. */
 const DEADLINE = 25_000;
 
 /** Polls until there is a value. */

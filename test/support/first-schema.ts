@@ -1,6 +1,6 @@
 import type { DatabaseName } from "../../src/store/store.ts";
 
-/** The statements that take a database from the newest schema back to the first one: extend them with each migration. */
+/** The statements that take a database from the newest schema back to the first: extend them with each migration. */
 export function toFirstSchema(database: DatabaseName): string[] {
   const history = ["parent", "rerun", "tick", "job_failed"].map((name) => `punctual_history_${name}`);
   const onMysql = database === "mysql" || database === "mariadb";

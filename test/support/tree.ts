@@ -13,4 +13,4 @@ export const everyTextFile: string[] = execFileSync(
   },
 )
   .split("\0")
-  .filter((file) => /\.(ts|mjs|md|sql|yaml)$|^\.ci\/run$/.test(file));
+  .filter((file) => /\.(ts|tsx|css|mjs|md|sql|yaml)$|^\.ci\/run$/.test(file));

@@ -1,9 +1,17 @@
 import type {
+  AuditOptions,
+  BatchActionOptions,
+  BatchesOptions,
   BulkOptions,
   Defaults,
   DispatchOptions,
+  FailuresOptions,
   ForeverOptions,
+  JobRateOptions,
+  LimitOptions,
   LogsOptions,
+  MuteOptions,
+  PageOptions,
   PauseOptions,
   PauseQueueOptions,
   ProbeOptions,
@@ -11,12 +19,20 @@ import type {
   Punctual,
   PunctualConfig,
   PunctualOptions,
+  RateOptions,
+  RatesOptions,
+  ReadingOptions,
   RecurOptions,
+  RerunOptions,
   RunOptions,
   RunsFilter,
   RunsQuery,
   SuperviseOptions,
+  TrendOptions,
+  TrendsOptions,
+  UnderOptions,
   UniqueOptions,
+  VerifyOptions,
 } from "../../src/index.ts";
 import type { ConcurrencyOptions } from "../../src/job/configurable.ts";
 import type { MisfireOptions } from "../../src/job/recurrence.ts";
@@ -37,29 +53,45 @@ type Strict<Options> = {
 
 same<Strict<{ a: 1; b?: 2; c?: 3 | undefined }>, "b">();
 
+same<Strict<AuditOptions>, never>();
+same<Strict<BatchActionOptions>, never>();
+same<Strict<BatchesOptions>, never>();
 same<Strict<BulkOptions>, never>();
 same<Strict<ConcurrencyOptions<unknown>>, never>();
 same<Strict<CronOptions>, never>();
 same<Strict<Defaults>, never>();
 same<Strict<DispatchOptions>, never>();
 same<Strict<DrainOptions>, never>();
+same<Strict<FailuresOptions>, never>();
 same<Strict<ForeverOptions>, never>();
+same<Strict<JobRateOptions<unknown>>, never>();
 same<Strict<KeepByState>, never>();
+same<Strict<LimitOptions>, never>();
 same<Strict<LogsOptions>, never>();
 same<Strict<MisfireOptions>, never>();
+same<Strict<MuteOptions>, never>();
+same<Strict<PageOptions>, never>();
 same<Strict<PauseOptions>, never>();
 same<Strict<PauseQueueOptions>, never>();
 same<Strict<ProbeOptions>, never>();
 same<Strict<PruneOptions>, never>();
 same<Strict<PunctualConfig>, never>();
 same<Strict<PunctualOptions>, never>();
+same<Strict<RateOptions>, never>();
+same<Strict<RatesOptions>, never>();
+same<Strict<ReadingOptions>, never>();
 same<Strict<RecurOptions>, never>();
+same<Strict<RerunOptions>, never>();
 same<Strict<RetryOptions>, never>();
 same<Strict<RunOptions>, never>();
 same<Strict<RunsFilter>, never>();
 same<Strict<RunsQuery>, never>();
 same<Strict<SuperviseOptions>, never>();
+same<Strict<TrendOptions>, never>();
+same<Strict<TrendsOptions>, never>();
+same<Strict<UnderOptions<unknown>>, never>();
 same<Strict<UniqueOptions>, never>();
+same<Strict<VerifyOptions>, never>();
 
 declare const jobs: Punctual;
 declare const unset: undefined;

@@ -3,7 +3,7 @@ import { DatabaseTime } from "../../src/store/server/time.ts";
 import type { Sql } from "../../src/store/sql/database.ts";
 import type { Clock } from "../../src/time.ts";
 
-/** A host with two clocks, and a database with a third. Everything the database is asked takes `way` milliseconds there and back. */
+/** A host with two clocks, and a database with a third. Each call of the database takes twice `way` milliseconds. */
 function scene(way = 10) {
   const real = { database: 1_700_000_000_000, wall: 1_000_000, monotonic: 5000 };
   const pass = (ms: number) => {

@@ -73,7 +73,7 @@ describe("the buffer of a worker", () => {
   });
 });
 
-/** What a list of lanes and a pointer would do, run by run. */
+/** The order of a plain list of lanes with a pointer, run by run. */
 class NaiveRotation {
   readonly #weights: Record<string, number>;
   #at = "";

@@ -15,7 +15,7 @@ type QueryOf<R extends Route> = Api[R] extends { query: infer Query } ? { query?
 type BodyOf<R extends Route> = Api[R] extends { body: infer Body } ? { body: Body } : unknown;
 type PathOf<R extends Route> = R extends `${string}:${string}` ? { params: ParamsOf<R> } : unknown;
 
-/** What a route takes: `params` for the `:name` segments of its path, `query`, `body`. */
+/** Arguments of a route: `params` for the `:name` segments of its path, `query`, `body`. */
 export type Input<R extends Route> = PathOf<R> & QueryOf<R> & BodyOf<R>;
 
 /** Arguments of `request` behind the route: the input may be left out if none of its parts is required. */

@@ -10,7 +10,7 @@ export type LiveRow<Row> = Row & { deleted?: boolean };
 
 /** How to read a list whose newest rows come first. */
 export interface ListSource<Row extends { id: number }, Response extends Page<Row>> {
-  /** What the list shows; another key is another list. */
+  /** Identifies the contents; another key is another list. */
   key: string;
   /** Whether the page begins with the newest row: only then newer rows are counted. */
   fromNewest: boolean;

@@ -4,7 +4,7 @@ import type { Problem } from "../../../src/dashboard/api/contract.ts";
 import { paused, refreshes, version } from "../live/live.ts";
 import { type GetRoute, type Input, type Response, request, toProblem } from "./client.ts";
 
-/** What a page shows of one route. While it reads again, the data before stays. */
+/** State of one route on a page. While the page reads again, it keeps the earlier data. */
 export interface Resource<Data> {
   data: Data | null;
   /** Why the last read failed; the data of an earlier one may still be there. */
@@ -22,7 +22,7 @@ interface Options {
   live?: boolean;
   /** Milliseconds between two reads that changes of runs lead to; default: as fast as they come. */
   every?: number;
-  /** Milliseconds after the last change at which to read once more, for facts that the server learns or renews later. */
+  /** Milliseconds after the last change at which to read again, for facts that the server learns or renews later. */
   rereadAfter?: number;
   /** Read again also when this changes. */
   also?: ReadonlySignal<unknown>;
@@ -31,8 +31,8 @@ interface Options {
 }
 
 /**
- * Options of resources with counts of attempts: workers write them every 10 seconds, and the API keeps those of a day for
- * 30 seconds. No later event would replace counts that are too old.
+ * Options of resources with counts of attempts: workers write them every 10 seconds, and the API keeps those of a day
+ * for 30 seconds. No later event would replace counts that are too old.
  */
 export const COUNTS: Options = { rereadAfter: 42_000 };
 

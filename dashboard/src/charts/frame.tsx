@@ -27,7 +27,7 @@ interface ChartFrameProps {
   formatTick(value: number): string;
   /** Draws the data. */
   draw(plot: Plot): ComponentChildren;
-  /** What the box beside the pointer says of a point. */
+  /** Text of a point, in the box beside the pointer. */
   describe(index: number): ComponentChildren;
   height?: number;
   /** Page that a click on a point leads to. */

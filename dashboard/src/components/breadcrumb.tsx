@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 
-/** Where the page is: links to the pages above it, and its own name. */
+/** Links to the pages above this page, and its own name. */
 export function Breadcrumb({
   children,
   aside,

@@ -8,7 +8,7 @@ import { useSubmit } from "./use-submit.ts";
 
 interface ConfirmDialogProps {
   title: string;
-  /** What will happen, and to how many. */
+  /** The effect of the action, and on how many. */
   children: ComponentChildren;
   /** Text of the button that acts, such as "Retry 27 runs". */
   confirm: string;

@@ -16,7 +16,7 @@ export function useCurrentInView<Place extends HTMLElement>(
     if (!current || !link || !row) return;
     const { left, right } = link.getBoundingClientRect();
     const frame = row.getBoundingClientRect();
-    // Where the row fades out, a link is not in view.
+    // A link is not in view where the row fades out.
     const fade = Number.parseFloat(getComputedStyle(row).paddingRight);
     if (left < frame.left || right > frame.right - fade)
       row.scrollLeft += (left + right - frame.left - frame.right) / 2;

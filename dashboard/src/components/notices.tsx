@@ -53,7 +53,7 @@ export function announce(text: string): void {
   );
 }
 
-/** Where notices and announcements appear; once, at the end of the page. */
+/** Region of notices and announcements; once, at the end of the page. */
 export function Notices() {
   return (
     <>

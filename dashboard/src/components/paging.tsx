@@ -35,7 +35,7 @@ export function NewRows({ list: { added, reload }, one, many }: NewRowsProps) {
 const newerPages = new Map<string, number | null>();
 
 interface PagingProps {
-  /** What the list shows beside its place. */
+  /** Identifies the contents of the list, without the position. */
   scope: string;
   before: number | null;
   next: number | null;

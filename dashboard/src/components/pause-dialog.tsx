@@ -14,7 +14,7 @@ interface PauseDialogProps {
   command: string;
   /** Whether the pause can end by itself. */
   timed?: boolean;
-  /** What happens to it. Default: it is paused. */
+  /** The action. Default: `Pause`. */
   verb?: keyof typeof ENDS;
   pause(request: PauseRequest): Promise<{ message: string }>;
   onDone(): void;
@@ -91,7 +91,7 @@ export function PauseDialog(props: PauseDialogProps) {
   }
 }
 
-/** Who paused or muted it, why, since when and until when. */
+/** Shows who paused or muted it, why, since when and until when. */
 export function PauseNote({ pause, word = "paused" }: { pause: PauseView; word?: string }) {
   return (
     <span class="pause-note">

@@ -23,7 +23,7 @@ interface EmptyProps {
   actions?: ComponentChildren;
 }
 
-/** What stands in place of a list that has nothing to show. */
+/** Replaces a list that has nothing to show. */
 export function Empty({ icon = "search", title, children, actions }: EmptyProps) {
   return (
     <div class="empty">
@@ -37,7 +37,7 @@ export function Empty({ icon = "search", title, children, actions }: EmptyProps)
   );
 }
 
-/** What stands in place of a page or list that could not be read. */
+/** Replaces a page or list that could not be read. */
 export function ProblemPage({ problem, actions }: { problem: Problem; actions?: ComponentChildren }) {
   return (
     <Empty icon="late" title={TITLES[problem.code] ?? problem.title} actions={actions}>

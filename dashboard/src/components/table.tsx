@@ -11,7 +11,7 @@ export interface Column<Row> {
   /** Numbers stand at the end of their cell. */
   align?: "end";
   /**
-   * Where the cell stands in the card that a row becomes below 700 px: on the first line, at the end of the first
+   * Position of the cell in the card that a row becomes below 700 px: on the first line, at the end of the first
    * line, on the second line, or nowhere. Default: `detail`.
    */
   card?: "lead" | "end" | "detail" | "hide";

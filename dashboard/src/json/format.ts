@@ -60,7 +60,7 @@ export function memberPath(path: string, parent: JsonContainer, index: number): 
   return path === "" ? key : `${path}.${key}`;
 }
 
-/** Returns the first members of a container in one line of about `limit` characters, such as `{id: 7, to: "a@b.c", …}`. */
+/** Returns the first members of a container in one line of about `limit` characters: `{id: 7, to: "a@b.c", …}`. */
 export function previewOf(node: JsonNode, limit: number): string {
   if (!isContainer(node)) return cut(scalarText(node), limit);
   const [start, end] = node.kind === "object" ? ["{", "}"] : ["[", "]"];

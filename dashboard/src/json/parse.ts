@@ -128,7 +128,7 @@ class Parser {
     }
   }
 
-  /** Returns the position of the closing quote. A regular expression would exhaust its stack on a string of megabytes. */
+  /** Returns the position of the closing quote. A regular expression would exhaust its stack on megabytes of text. */
   #endOfString(start: number): number {
     let end = start;
     for (;;) {

@@ -10,7 +10,7 @@ export function isStale(): boolean {
   return !database.value.available || status.value === "offline";
 }
 
-/** What a problem of the database means, and the command that helps. */
+/** Meaning of a problem of the database, and the command that helps. */
 const CAUSES: Record<string, { text: string; command?: string }> = {
   NOT_INSTALLED: { text: "Punctual is not installed in this database", command: "punctual install" },
   SCHEMA_TOO_NEW: { text: "The database needs a newer version of this dashboard" },

@@ -1,4 +1,4 @@
-/** What a connection needs from its surroundings: the browser's, or those of a test. */
+/** Functions that a connection gets from the browser, or from a test. */
 export interface Surroundings {
   /** Opens an event stream, and calls `heard` with every event. Returns a function that closes it. */
   open(handlers: { opened(): void; heard(): void; failed(): void }): () => void;
@@ -20,8 +20,8 @@ const POLL_EVERY = 3_000;
 const REST = 4;
 const LONGEST_REST = 30_000;
 /**
- * A stream without an event for this long is broken, although the browser has not noticed: the server sends a ping every
- * five seconds.
+ * A stream without an event for this long is broken, although the browser has not noticed: the server sends a ping
+ * every five seconds.
  */
 const LONGEST_SILENCE = 20_000;
 /** While polling, the stream is tried again after this time. */

@@ -39,7 +39,7 @@ export const FIELDS: readonly FieldHelp[] = [
   { name: "parent", text: "run that dispatched it" },
 ];
 
-/** What the user is writing at the caret. */
+/** The part of the query that the user is writing at the caret. */
 export interface CompletionPlace {
   /** Null: a field, or free text. */
   field: string | null;

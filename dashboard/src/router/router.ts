@@ -29,7 +29,7 @@ export function href(to: string): string {
   return withBase(base, to);
 }
 
-/** Shows another page. `replace` leaves no entry in the history. Scroll moves to the top unless only the query changed. */
+/** Shows another page. `replace` adds no entry to the history. Scrolls to the top unless only the query changed. */
 export function navigate(to: string, { replace = false } = {}): void {
   const before = place.value.path;
   traversed = false;

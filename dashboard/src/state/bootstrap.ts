@@ -5,7 +5,7 @@ function read(): Bootstrap | null {
   return text ? (JSON.parse(text) as Bootstrap) : null;
 }
 
-/** What the server wrote into the HTML; null with Vite's development server. */
+/** Values that the server wrote into the HTML; null with Vite's development server. */
 export const bootstrap: Bootstrap | null = read();
 
 /** Path below which pages and API live, with a slash at both ends. Read once: later, the address is another page's. */

@@ -5,7 +5,7 @@ import { overview } from "../live/live.ts";
 import { setClock } from "../time/clock.ts";
 import { bootstrap } from "./bootstrap.ts";
 
-/** Who uses the page, and how it is named. */
+/** The user of the page, and its name. */
 export type Identity = Pick<Bootstrap, "title" | "environment" | "version" | "user" | "readOnly">;
 
 /** How the server and its database are set up; null until the database has answered. */

@@ -14,8 +14,8 @@ export function setClock(serverNow: string): void {
 }
 
 /**
- * Learns the difference of the clocks from an event. A stream repeats its last overview to a page that connects, so that
- * the time in it may be minutes old: it can show only that the database's clock is further ahead than assumed.
+ * Learns the difference of the clocks from an event. A stream repeats its last overview to a page that connects, so
+ * that the time in it may be minutes old: it can show only that the database's clock is further ahead than assumed.
  */
 export function syncClock(serverNow: string): void {
   const measured = Date.parse(serverNow) - Date.now();

@@ -20,7 +20,7 @@ export function databaseLabel(source: DatabaseSource): string {
   }
 }
 
-/** Takes a result of databaseLabel() and returns its SQLite file if that does not exist; null: it exists, or no file. */
+/** Returns the SQLite file of a databaseLabel() if it does not exist; null: it exists, or there is no file. */
 export function missingFile(shown: string | null): string | null {
   const file = /^sqlite (?!:memory:$)(.+)$/s.exec(shown ?? "")?.[1];
   return file === undefined || existsSync(file) ? null : file;

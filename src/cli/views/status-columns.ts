@@ -164,7 +164,7 @@ export function workerColumns({ now }: StatusReport, page: Page): Column<Worker>
   ];
 }
 
-/** `working`, `paused`, `stopping`; a request that the worker has not obeyed yet; `dispatches` if it executes nothing. */
+/** `working`, `paused`, `stopping`; a request that the worker has not obeyed; `dispatches` if it executes nothing. */
 export function workerState(worker: Worker): string {
   const { parallel, facts, request } = worker;
   if (parallel === 0) return "dispatches";

@@ -104,7 +104,7 @@ async function countAlike({ reports }: Services, run: RunRecord): Promise<RunDet
   return toCount({ count: Math.max(0, count - 1), capped });
 }
 
-/** Attempts that failed or did not finish are stored; the one that is under way or ended the run is in the run itself. */
+/** The store keeps attempts that failed or did not finish; the current or final one is in the run itself. */
 function attemptViews(
   run: RunRecord,
   attempts: readonly AttemptInfo[],

@@ -4,7 +4,7 @@ import { version } from "../../version.ts";
 import { createApi } from "../api/api.ts";
 import type { Bootstrap, Meta, Overview } from "../api/contract.ts";
 import { secured } from "./headers.ts";
-import { type Place, placeOf } from "./mount.ts";
+import { type MountPath, mountPathOf } from "./mount.ts";
 import { type AnswerContext, OpenRequests } from "./open-requests.ts";
 import { type DashboardOptions, type DashboardSettings, toSettings } from "./options.ts";
 import { problemPage, RELOAD_SCRIPT, renderPage, rootOf } from "./page.ts";
@@ -47,13 +47,13 @@ const BOOTSTRAP_TIME = 250;
  */
 export function dashboard(jobs: Punctual, options: DashboardOptions = {}): Dashboard {
   const settings = toSettings(options);
-  const host = new DashboardHost(jobs, settings, createApi(jobs, settings));
-  const handler = (request: Request) => host.handle(request);
-  return Object.assign(handler, { basePath: settings.basePath, close: () => host.close() });
+  const server = new DashboardServer(jobs, settings, createApi(jobs, settings));
+  const handler = (request: Request) => server.handle(request);
+  return Object.assign(handler, { basePath: settings.basePath, close: () => server.close() });
 }
 
 /** Checks each request and passes it to its route or to the page. */
-export class DashboardHost {
+export class DashboardServer {
   readonly #jobs: Punctual;
   readonly #settings: DashboardSettings;
   readonly #api: MountedApi;
@@ -74,11 +74,10 @@ export class DashboardHost {
     let isApi = true;
     try {
       if (this.#open.isClosed) throw closed();
-      const place = placeOf(request, this.#settings.basePath);
-      isApi = isApiPath(place.path);
-      if (OPEN_PATHS.includes(place.path))
-        return await this.#text(request, () => this.#probe.open(place.path));
-      return await this.#admit(request, place);
+      const at = mountPathOf(request, this.#settings.basePath);
+      isApi = isApiPath(at.path);
+      if (OPEN_PATHS.includes(at.path)) return await this.#text(request, () => this.#probe.open(at.path));
+      return await this.#admit(request, at);
     } catch (error) {
       const problem = toProblem(error);
       if (problem.status === 500)
@@ -100,13 +99,13 @@ export class DashboardHost {
   }
 
   /** The only way to a route, a file or the metrics: every request passes these checks, in this order. */
-  async #admit(request: Request, place: Place): Promise<Response> {
+  async #admit(request: Request, at: MountPath): Promise<Response> {
     checkHost(request, this.#settings);
     const user = await authenticate(request, this.#settings);
     if (user instanceof Response) return user;
-    if (place.path === METRICS_PATH) return this.#text(request, () => this.#probe.metrics());
-    if (!isApiPath(place.path)) return secured(await this.#page(request, place, user));
-    const { route, params } = this.#router.find(request.method, place.path);
+    if (at.path === METRICS_PATH) return this.#text(request, () => this.#probe.metrics());
+    if (!isApiPath(at.path)) return secured(await this.#page(request, at, user));
+    const { route, params } = this.#router.find(request.method, at.path);
     checkRole(user, route.role);
     const isWrite = route.method !== "GET";
     if (isWrite) {
@@ -121,9 +120,9 @@ export class DashboardHost {
     });
   }
 
-  async #page(request: Request, place: Place, user: User): Promise<Response> {
+  async #page(request: Request, at: MountPath, user: User): Promise<Response> {
     checkReads(request);
-    const name = place.path.slice(1);
+    const name = at.path.slice(1);
     if (name !== "index.html" && (await this.#files.has(name))) return this.#files.response(name, request);
     if (/^assets\/[\w-]+\.js$/.test(name)) return reloadScript();
     if (name.startsWith("assets/"))
@@ -134,13 +133,13 @@ export class DashboardHost {
     const html = await this.#files.index();
     const { title, environment, readOnly } = this.#settings;
     const page = renderPage(html, {
-      root: rootOf(place),
+      root: rootOf(at),
       title,
       environment,
       version: version(),
       user,
       readOnly,
-      ...(await this.#firstData(request, place.path, user)),
+      ...(await this.#firstData(request, at.path, user)),
     });
     return new Response(request.method === "HEAD" ? null : page, {
       headers: { "content-type": "text/html; charset=utf-8" },

@@ -2,7 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { type Clock, MINUTE } from "../../time.ts";
 import { connectionOf } from "./connection.ts";
 import { secured } from "./headers.ts";
-import { placeOf } from "./mount.ts";
+import { mountPathOf } from "./mount.ts";
 import type { Authenticate, Identity } from "./options.ts";
 import { problemPage, refreshPage } from "./page.ts";
 import { HttpProblem } from "./problem.ts";
@@ -31,8 +31,8 @@ export interface LoginOptions {
 
 /**
  * Authenticates by a token. A browser sends it once, in the printed URL or by the form, and gets a cookie for it; a
- * program sends it with each request as a bearer token. The cookie is a secret of its own that ends with the process, so
- * that it cannot be guessed from a weak token.
+ * program sends it with each request as a bearer token. The cookie is a secret of its own that ends with the process,
+ * so that it cannot be guessed from a weak token.
  */
 export class Login {
   readonly #options: LoginOptions;
@@ -56,7 +56,7 @@ export class Login {
     const { identity } = this.#options;
     const bearer = /^bearer\s+(.+)$/i.exec(request.headers.get("authorization") ?? "")?.[1];
     if (bearer !== undefined) return this.#isToken(bearer.trim(), request) ? identity : null;
-    const { path } = placeOf(request, this.#options.basePath);
+    const { path } = mountPathOf(request, this.#options.basePath);
     const isApi = path.startsWith("/api/");
     const isPage = request.method === "GET" && !isApi;
     const token = isPage
@@ -89,8 +89,8 @@ export class Login {
   }
 
   /**
-   * Compares in constant time. Throws 429 for a wrong token of an address that has sent too many. The right token always
-   * passes: behind a proxy all clients have one address, and a stranger must not lock them out.
+   * Compares in constant time. Throws 429 for a wrong token of an address that has sent too many. The right token
+   * always passes: behind a proxy all clients have one address, and a stranger must not lock them out.
    */
   #isToken(given: string, request: Request): boolean {
     const { clock, token } = this.#options;
@@ -131,8 +131,8 @@ function cookieOf(request: Request, name: string): string | null {
 }
 
 /**
- * Returns the token that the form has sent; null: the request is no such form. Its origin need not be checked, since only
- * someone who knows the token gets a cookie.
+ * Returns the token that the form has sent; null: the request is no such form. Its origin need not be checked, since
+ * only someone who knows the token gets a cookie.
  */
 async function tokenOfForm(request: Request): Promise<string | null> {
   const type = request.headers.get("content-type") ?? "";

@@ -1,12 +1,12 @@
 import type { Bootstrap } from "../api/contract/values.ts";
-import type { Place } from "./mount.ts";
+import type { MountPath } from "./mount.ts";
 
 /**
  * Returns the relative URL of the mount from a page at `path` below it: `./` from `/runs`, `../` from `/runs/12`, and
  * `./jobs/` from the mount `/admin/jobs` itself. Relative URLs hold behind proxies that add or remove a prefix of which
  * this process does not know.
  */
-export function rootOf({ base, path }: Place): string {
+export function rootOf({ base, path }: MountPath): string {
   if (path === "") return `./${base.split("/").at(-1)}/`;
   const depth = path.split("/").length - 2;
   return depth <= 0 ? "./" : "../".repeat(depth);

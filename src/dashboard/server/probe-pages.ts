@@ -32,8 +32,8 @@ export class ProbePages {
   }
 
   /**
-   * Returns the metrics of the database and of this process. Not those of its attempts: a listener of their events would
-   * slow the worker of an application down that only mounts the dashboard.
+   * Returns the metrics of the database and of this process. Not those of its attempts: a listener of their events
+   * would slow the worker of an application down that only mounts the dashboard.
    */
   async metrics(): Promise<Response> {
     const families = [

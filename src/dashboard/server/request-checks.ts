@@ -105,8 +105,8 @@ export function checkContentType(request: Request): void {
 }
 
 /**
- * Most bytes of a body. A payload has at most 1 MiB by default, and doubles where all its characters are escaped as text
- * in JSON.
+ * Most bytes of a body. A payload has at most 1 MiB by default, and doubles where all its characters are escaped as
+ * text in JSON.
  */
 const LARGEST_BODY = 4 * 1024 * 1024;
 

@@ -24,7 +24,7 @@ const adaptersBy = (send: typeof query): Adapters<MysqlConnection> =>
 export const adapters: Adapters<MysqlConnection> = adaptersBy(query);
 const clusterAdapters = adaptersBy(queryAsText);
 
-/** Which database a connection is on. */
+/** Identity of the database that a connection uses. */
 interface DatabaseIdentity {
   db: string | null;
   /** A random text that install() stored with the tables, and that is replicated with them; null: no tables. */

@@ -156,10 +156,10 @@ export class MysqlDatabase implements ServerDatabase {
 
   transaction<Result>(
     work: (tx: Transaction) => Promise<Result>,
-    { retry = true, first, caughtUp = !retry }: TransactionOptions = {},
+    { retry = true, first, waitForNode = !retry }: TransactionOptions = {},
   ): Promise<Result> {
     const progress = new TransactionProgress();
-    progress.catchesUp = caughtUp;
+    progress.catchesUp = waitForNode;
     const { isolationLevelStatement, isMultiStatement } = this.#connections;
     const settings = { isolationLevelStatement, isMultiStatement, isOurs: retry, first };
     const once = () => {
@@ -173,7 +173,11 @@ export class MysqlDatabase implements ServerDatabase {
   }
 
   /** Sends both in one packet, with their transaction, if the connection allows that and their values are short. */
-  async both(one: Statement, other: Statement, again: (tx: Transaction) => Promise<void>): Promise<void> {
+  async insertTogether(
+    one: Statement,
+    other: Statement,
+    again: (tx: Transaction) => Promise<void>,
+  ): Promise<void> {
     // On a cluster, `commit` must be a packet of its own.
     if (
       !this.#connections.isMultiStatement ||

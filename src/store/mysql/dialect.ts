@@ -176,8 +176,8 @@ function unionAll(arms: Statement[]): Statement {
 }
 
 /**
- * Returns a `select` for each of the first values of a column, from the lowest or from the highest on, and the condition
- * of the further values. `from` ends with a condition; `start` is a further one for the first value.
+ * Returns a `select` for each of the first values of a column, from the lowest or from the highest on, and the
+ * condition of the further values. `from` ends with a condition; `start` is a further one for the first value.
  */
 function firstValues(
   end: "min" | "max",
@@ -262,8 +262,8 @@ export const OBJECTS: string = `select table_name as name from information_schem
   union select index_name from information_schema.statistics where table_schema = database()`;
 
 /**
- * These servers cannot name the key whose conflict is meant. If a row of another key has the same value in a unique index
- * that an operator has added, the first column becomes null, which the server refuses.
+ * These servers cannot name the key whose conflict is meant. If a row of another key has the same value in a unique
+ * index that an operator has added, the first column becomes null, which the server refuses.
  */
 export function orReplace(table: string, key: readonly string[], columns: readonly string[]): string {
   const [first, ...others] = columns.filter((column) => !key.includes(column));

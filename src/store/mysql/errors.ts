@@ -1,6 +1,6 @@
 import { type ErrorCode, PunctualError } from "../../errors.ts";
 import { describeFailure, LOST_SOCKET_CODES } from "../server/connections.ts";
-import { refuseUnsafe } from "../server/engines.ts";
+import { refuseUnsafe } from "../server/database-products.ts";
 
 /** Deadlock, lock wait timeout, row or table changed since it was read, refused by the cluster: nothing was written. */
 const CONFLICTS = [1213, 1205, 1020, 1412, 1615, 3101];
@@ -325,8 +325,8 @@ function knownSocketError(code: string, message: string): [ErrorCode, string] | 
 }
 
 /**
- * Which server has this version. Throws if it is too old, without `skip locked` or `json_table`, or another engine that
- * is known to be unsafe.
+ * Returns the server that has this version. Throws if it is too old, without `skip locked` or `json_table`, or another
+ * product that is known to be unsafe.
  */
 export function flavourOf(version: string): "mysql" | "mariadb" {
   refuseUnsafe(version);

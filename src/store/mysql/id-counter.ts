@@ -19,8 +19,9 @@ export class IdCounter {
 }
 
 /**
- * Returns an SQL expression that identifies the server that writes, or the cluster whose servers commit together. Replicas have another identity: MySQL
- * gives each server a UUID, and MariaDB refuses to replicate between servers of one id.
+ * Returns an SQL expression that identifies the server that writes, or the cluster whose servers commit together.
+ * Replicas have another identity: MySQL gives each server a UUID, and MariaDB refuses to replicate between servers of
+ * one id.
  */
 function writerIdentity(flavour: Flavour, variables: ReadonlySet<string>): string {
   const server = flavour === "mysql" ? "@@server_uuid" : "cast(@@server_id as char)";
@@ -31,8 +32,9 @@ function writerIdentity(flavour: Flavour, variables: ReadonlySet<string>): strin
 
 /**
  * Advances the counter of ids; `last_insert_id()` and the answer's insertId are then the highest of the new ids. The
- * first reservation on another server skips ids: a replica that lagged when it was promoted would hand out ids again that
- * lost runs had (note 54). The mark of the counter's row is the server that advanced it last; an empty one is unknown.
+ * first reservation on another server skips ids: a replica that lagged when it was promoted would hand out ids again
+ * that lost runs had (note 54). The mark of the counter's row is the server that advanced it last; an empty one is
+ * unknown.
  */
 function reserveIds({ ids }: Tables, writer: string): string {
   return `update ${ids} set next = last_insert_id(greatest(next, ?) + ? + if(mark in ('', ${writer}), 0, ${ID_GAP})), mark = ${writer} where id = 1`;

@@ -123,8 +123,8 @@ export class Poller {
 
 /**
  * A `select` of the newest run, the last ready ones and the next due time, as one text. It costs four index lookups,
- * however many runs there are. The last ready runs, not the first: before these are the entries of claimed runs that the
- * server has not purged yet.
+ * however many runs there are. The last ready runs, not the first: before these are the entries of claimed runs that
+ * the server has not purged yet.
  */
 export function pollStatement(t: Tables): string {
   const last = (limited: 0 | 1) =>

@@ -3,16 +3,18 @@ import { GATES } from "../sql/gates.ts";
 import type { Schema } from "../sql/migrate.ts";
 import { addColumn } from "./add-column.ts";
 import { collation, type Flavour } from "./dialect.ts";
-import { schema5 } from "./schema5.ts";
-import { schema6 } from "./schema6.ts";
-import { schema7 } from "./schema7.ts";
-import { schema8 } from "./schema8.ts";
-import { schema10 } from "./schema10.ts";
-import { schema11 } from "./schema11.ts";
-import { schema12 } from "./schema12.ts";
-import { schema13 } from "./schema13.ts";
-import { schema14 } from "./schema14.ts";
-import { schema15 } from "./schema15.ts";
+import {
+  schema5,
+  schema6,
+  schema7,
+  schema8,
+  schema10,
+  schema11,
+  schema12,
+  schema13,
+  schema14,
+  schema15,
+} from "./migrations.ts";
 import { views } from "./views.ts";
 
 /** Type of a name, queue, key or id, each of which has at most 191 bytes. */

@@ -99,8 +99,8 @@ function asRolledBack(error: unknown): never {
 }
 
 /**
- * Rolls back if `work` throws. Throws `RollbackError` if that fails too. Sends `restore` once the transaction has ended,
- * without waiting for the answer: the connection executes it before anything else.
+ * Rolls back if `work` throws. Throws `RollbackError` if that fails too. Sends `restore` once the transaction has
+ * ended, without waiting for the answer: the connection executes it before anything else.
  */
 export async function orRollBack<Result>(
   connection: MysqlConnection,

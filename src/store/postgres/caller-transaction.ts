@@ -23,7 +23,7 @@ export const adapters: Adapters<PgClient> = new Adapters({
   translate,
 });
 
-/** Which server and database a connection is on. Read as text, so that type parsers of the caller cannot change it. */
+/** Server and database of a connection, read as text, so that the caller's type parsers cannot change them. */
 interface DatabaseIdentity {
   /** When the server was started: tells two servers apart. */
   server: string;

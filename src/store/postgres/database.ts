@@ -63,7 +63,7 @@ export class PostgresDatabase implements ServerDatabase {
   readonly objects: typeof dialect.objects = dialect.objects;
   readonly readyLanes: typeof dialect.readyLanes = dialect.readyLanes;
   readonly #names = new StatementNames();
-  /** Texts of `both()`, by the text of the first statement. */
+  /** Texts of `insertTogether()`, by the text of the first statement. */
   readonly #pairs = new Map<string, TextCache>();
   readonly #sequence = new IdSequence();
   readonly #connections: PgConnections;
@@ -173,17 +173,17 @@ export class PostgresDatabase implements ServerDatabase {
   }
 
   /** Sends both as one statement, which is a transaction by itself and costs one round trip. */
-  async both(
+  async insertTogether(
     one: Statement,
     other: Statement,
     again: (tx: Transaction) => Promise<void>,
-    behind: Statement | null = null,
+    trailing: Statement | null = null,
   ): Promise<void> {
     if (!this.#pairs.has(one.text)) this.#pairs.set(one.text, new TextCache());
     const text = this.#pairs.get(one.text)!.get(other.text, () => `with one as (${one.text}) ${other.text}`);
     const params = [...one.params, ...other.params];
     try {
-      await this.#pending.wait(() => this.#sendWith({ text, params }, behind));
+      await this.#pending.wait(() => this.#sendWith({ text, params }, trailing));
       this.#retries.written();
     } catch (error) {
       if (!this.#isTransient(error) || this.#closed) throw error;
@@ -231,14 +231,14 @@ export class PostgresDatabase implements ServerDatabase {
   }
 
   /**
-   * Sends a statement, and `behind` right after it if the connection is pipelined; in one packet, the first would wait
-   * for the second to be built. Waits for the answer of the first only.
+   * Sends a statement, and `trailing` right after it if the connection is pipelined; in one packet, the first would
+   * wait for the second to be built. Waits for the answer of the first only.
    */
-  async #sendWith({ text, params }: Statement, behind: Statement | null): Promise<void> {
+  async #sendWith({ text, params }: Statement, trailing: Statement | null): Promise<void> {
     const held = await this.#acquire(text);
     const options = { names: this.#names };
     const answer = query(held.client, text, params, options);
-    const followed = behind && query(held.client, behind.text, behind.params, options).catch(() => {});
+    const followed = trailing && query(held.client, trailing.text, trailing.params, options).catch(() => {});
     let broken = true;
     try {
       await answer;

@@ -70,8 +70,8 @@ export class Announcer {
   }
 
   /**
-   * Notifies within the caller's transaction, which delivers at its commit; null: by a statement of its own. `runs`: how
-   * many are new; null: something has changed that every worker must see.
+   * Notifies within the caller's transaction, which delivers at its commit; null: by a statement of its own. `runs`:
+   * how many are new; null: something has changed that every worker must see.
    */
   async announce(caller: Sql | null, runs: number | null): Promise<void> {
     const count = runs ?? EVERYONE;

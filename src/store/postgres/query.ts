@@ -56,8 +56,9 @@ export async function query(
 const gathering = new WeakSet<PgStream>();
 
 /**
- * Lets the statements that a turn sends on a pipelined connection leave in one packet: each write is a system call, which
- * wakes the server's process for a part of the transaction (note 38). A single statement leaves sooner without it.
+ * Lets the statements that a turn sends on a pipelined connection leave in one packet: each write is a system call,
+ * which wakes the server's process for a part of the transaction (note 38). A single statement leaves sooner without
+ * it.
  */
 export function gather({ pipeline, connection }: PgClient): void {
   const stream = connection?.stream;

@@ -1,20 +1,22 @@
-import { refuseUnsafe } from "../server/engines.ts";
+import { refuseUnsafe } from "../server/database-products.ts";
 import { GATES } from "../sql/gates.ts";
 import type { Schema } from "../sql/migrate.ts";
 import { idSequence } from "./dialect.ts";
 import { checkVersion } from "./errors.ts";
+import {
+  schema5,
+  schema6,
+  schema7,
+  schema8,
+  schema9,
+  schema10,
+  schema11,
+  schema12,
+  schema13,
+  schema14,
+  schema15,
+} from "./migrations.ts";
 import { inSchemaOf, schemaOf, withoutSchema } from "./object-names.ts";
-import { schema5 } from "./schema5.ts";
-import { schema6 } from "./schema6.ts";
-import { schema7 } from "./schema7.ts";
-import { schema8 } from "./schema8.ts";
-import { schema9 } from "./schema9.ts";
-import { schema10 } from "./schema10.ts";
-import { schema11 } from "./schema11.ts";
-import { schema12 } from "./schema12.ts";
-import { schema13 } from "./schema13.ts";
-import { schema14 } from "./schema14.ts";
-import { schema15 } from "./schema15.ts";
 import { views } from "./views.ts";
 
 /** Names are compared by bytes, whatever the collation of the database. */
@@ -50,12 +52,12 @@ export const schema: Schema = {
   },
 
   async hasLedger(sql, t) {
-    const [found] = await sql.all<{ engine: string; version: number; ledger: number }>(
-      `select version() as engine, cast(current_setting('server_version_num') as integer) as version,
+    const [found] = await sql.all<{ product: string; version: number; ledger: number }>(
+      `select version() as product, cast(current_setting('server_version_num') as integer) as version,
               case when to_regclass(?) is null then 0 else 1 end as ledger`,
       t.migrations,
     );
-    refuseUnsafe(found!.engine);
+    refuseUnsafe(found!.product);
     checkVersion(found!.version);
     return found!.ledger === 1;
   },

@@ -23,7 +23,7 @@ const PLAN_SETTINGS = "set local enable_seqscan = off; set local jit = off";
 const SET_IDLE_TIMEOUT = "set local idle_in_transaction_session_timeout = '10s'";
 const BEGIN_OURS = `${BEGIN}; ${PLAN_SETTINGS}; ${SET_IDLE_TIMEOUT}`;
 
-/** The caller's code may be silent for as long as it likes while its host answers probes: the server asks it for 30 s. */
+/** The caller's code may be silent for any time while its host answers probes: the server probes it for 30 s. */
 const SET_KEEPALIVE =
   "set local tcp_keepalives_idle = 10; set local tcp_keepalives_interval = 5; set local tcp_keepalives_count = 4";
 const BEGIN_CALLERS = `${BEGIN}; ${SET_KEEPALIVE}`;

@@ -17,8 +17,8 @@ const INTERVAL = 10;
 const LONGEST = 1500;
 
 /**
- * Decides when a worker looks for announced runs. A notification reaches every worker of a database. If hundreds of them
- * looked for one run at the same moment, all but one would do so in vain.
+ * Decides when a worker looks for announced runs. A notification reaches every worker of a database. If hundreds of
+ * them looked for one run at the same moment, all but one would do so in vain.
  */
 export class WakeSpread {
   readonly #wake: () => void;

@@ -51,8 +51,8 @@ export class Adapters<Connection> {
   }
 
   /**
-   * Returns null if the object is of none of these libraries. Each library is recognised by the shape of its object: none
-   * is loaded here, and the caller may have any version.
+   * Returns null if the object is of none of these libraries. Each library is recognised by the shape of its object:
+   * none is loaded here, and the caller may have any version.
    */
   async adapt(tx: unknown): Promise<CallerTransaction<Connection> | null> {
     if ((typeof tx !== "object" && typeof tx !== "function") || tx === null) return null;
@@ -109,8 +109,8 @@ export class Adapters<Connection> {
         "within() expected an open Knex transaction, got one that has ended. Dispatch before it commits.",
       );
     }
-    // In a transaction, Knex returns the same connection each time, and it need not be released. Statements bypass Knex,
-    // whose hooks may rename columns.
+    // In a transaction, Knex returns the same connection each time, and it need not be released. Statements bypass
+    // Knex, whose hooks may rename columns.
     const connection = this.#driver.asConnection(await trx.client.acquireConnection());
     if (connection === null) throw new PunctualError("INVALID_OPTION", this.#driver.messages.knexRefused);
     return this.#onConnection(connection);

@@ -1,5 +1,6 @@
 import { MOST_OPEN_LANES, openLanes } from "../sql/claim-windows.ts";
-import type { ServerDatabase, Sql, Tables } from "../sql/database.ts";
+import type { SqlContext } from "../sql/context.ts";
+import type { ServerDatabase } from "../sql/database.ts";
 import { cancelledOf } from "../sql/settle.ts";
 import type { PausedNames } from "../store.ts";
 import { type LanePosition, START } from "./lane-walk.ts";
@@ -23,10 +24,11 @@ export interface ClaimFacts {
 
 /** Reads the facts in one round trip. `sql` need not be a transaction. */
 export async function readFacts(
-  { sql, db, t }: { sql: Pick<Sql, "all">; db: ServerDatabase; t: Tables },
+  sql: SqlContext<ServerDatabase>,
   { worker, owner }: { worker: string; owner: string },
   now: number,
 ): Promise<ClaimFacts> {
+  const { db, t } = sql;
   const facts = await sql.all<{ kind: string; word: string; number: number | null }>(
     `select 'job' as kind, name as word, 0 as number from (${db.pausedJobs(t)}) p
      union all
@@ -94,18 +96,19 @@ export function covers(older: ClaimFacts, newer: ClaimFacts): boolean {
 }
 
 /** A queue, or one lane of it, in which a claim looks for runs without the limit hint. */
-export interface ClaimPlace {
+export interface ClaimTarget {
   queue: string;
   lane: LanePosition | null;
 }
 
 /** Returns where a claim looks: in whole queues, except those with runs of closed jobs, which it reads by lane. */
-export async function claimPlaces(
-  { tx, db, t }: { tx: Sql; db: ServerDatabase; t: Tables },
+export async function claimTargets(
+  tx: SqlContext<ServerDatabase>,
   queues: string[],
   closed: Set<string>,
-): Promise<ClaimPlace[]> {
-  const whole = (queue: string): ClaimPlace => ({ queue, lane: null });
+): Promise<ClaimTarget[]> {
+  const { db, t } = tx;
+  const whole = (queue: string): ClaimTarget => ({ queue, lane: null });
   if (closed.size === 0) return queues.map(whole);
   const selects = queues.map((queue) => {
     const { text, params } = db.readyLanes(t, { queue, limited: 0 }, START, MOST_OPEN_LANES + 1);

@@ -19,6 +19,7 @@ import {
   toRecalledRuns,
 } from "../sql/claim.ts";
 import { windowsToGrow } from "../sql/claim-windows.ts";
+import { SqlContext } from "../sql/context.ts";
 import type { ServerDatabase, Sql, Tables } from "../sql/database.ts";
 import { UNIQUE_SCOPE } from "../sql/new-run.ts";
 import { bucketWrites } from "../sql/rates.ts";
@@ -79,12 +80,13 @@ interface Search {
 }
 
 /**
- * The claim on a server, within the transaction of an exchange. `claim` does these steps; `#search` does the first three:
+ * The claim on a server, within the transaction of an exchange. `claim` does these steps; `#search` does the first
+ * three:
  *
  * 1. `readFacts` (`claim-facts.ts`): which queues have ready runs, what is paused, whether scheduled runs are due.
  * 2. `#promote`: scheduled runs that are due become ready.
  * 3. `#find`: locks the first ready runs of each queue without limits (`ready-windows.ts`), and reads the first ones
- *    under limits (`Limits.look`). It reads a queue with runs of closed jobs lane by lane (`claimPlaces`), and the lanes
+ * under limits (`Limits.look`). It reads a queue with runs of closed jobs lane by lane (`claimPlaces`), and the lanes
  *    of a fair queue in turn (`fair-lanes.ts`). On servers that purge late, it continues behind the runs of the last
  *    claim (`claim-series.ts`). `#complete` reads on where a window was too small.
  * 4. `Limits.choose` (`limits.ts`): of those under limits, the ones that fit, and the runs that follow them in chains
@@ -93,8 +95,8 @@ interface Search {
  * 6. `#countStarts`: writes the starts of runs under rates (`store/rate.ts`).
  * 7. `#take`: writes state, attempt and lease.
  *
- * No step waits for a lock that another transaction holds. Steps 1 and 3 are one round trip when the queues are those of
- * the previous claim (`Speculation`). A woken worker claims runs without limits by one statement first
+ * No step waits for a lock that another transaction holds. Steps 1 and 3 are one round trip when the queues are those
+ * of the previous claim (`Speculation`). A woken worker claims runs without limits by one statement first
  * (`immediate-claim.ts`).
  */
 export class Claimer {
@@ -181,12 +183,8 @@ export class Claimer {
     return { facts, ready, series };
   }
 
-  async readFacts(
-    sql: Pick<Sql, "all">,
-    reader: { worker: string; owner: string },
-    now: number,
-  ): Promise<ClaimFacts> {
-    const facts = await readFacts({ sql, db: this.#db, t: this.#t }, reader, now);
+  async readFacts(sql: Sql, reader: { worker: string; owner: string }, now: number): Promise<ClaimFacts> {
+    const facts = await readFacts(new SqlContext(this.#db, this.#t, sql), reader, now);
     this.immediate.remember(facts);
     return facts;
   }
@@ -213,8 +211,8 @@ export class Claimer {
   }
 
   /**
-   * Leaves out queues that were paused since the facts of the guess. Then lets windows grow until the runs that the claim
-   * takes are the first of all queues together.
+   * Leaves out queues that were paused since the facts of the guess. Then lets windows grow until the runs that the
+   * claim takes are the first of all queues together.
    */
   async #complete({ tx, request, order }: Search, found: ReadyRuns, facts: ClaimFacts): Promise<ReadyRuns> {
     const ready = withoutPaused(found, facts);
@@ -264,7 +262,8 @@ export class Claimer {
       );
     }
     // One statement for those that start at once, one for the prefetched, one for each unusual lease, and one for those
-    // with keys: MariaDB takes a sixth longer to set the columns of the key, even to the values that they have (note 39).
+    // with keys: MariaDB takes a sixth longer to set the columns of the key, even to the values that they have (note
+    // 39).
     const others = rows.filter(({ token }) => token === undefined);
     const hasKey = ({ unique_scope: scope }: RunRow) => scope === UNIQUE_SCOPE.untilStarted;
     const kind = (row: RunRow) => `${until(row)} ${started(row)} ${hasKey(row)}`;

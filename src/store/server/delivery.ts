@@ -1,4 +1,4 @@
-import { randomInt } from "node:crypto";
+import { randomNonce } from "../../random.ts";
 import type { Transaction } from "../sql/database.ts";
 import {
   first,
@@ -88,7 +88,7 @@ export class Delivery {
     let inserted = firstTry.runs.map(({ id }) => ({ id, inserted: true }));
     const announcement = this.#parts.announcement(this.#runs.length);
     this.isAnnounced = announcement !== null;
-    await db.both(
+    await db.insertTogether(
       receipts.statement(firstTry.receipt, this.#now),
       inserter.statement(firstTry.runs, this.#now),
       async (tx) => {
@@ -173,7 +173,7 @@ export interface Receipt {
 }
 
 function newReceipt(id: number): Receipt {
-  return { id, nonce: randomInt(2 ** 48 - 1) };
+  return { id, nonce: randomNonce() };
 }
 
 export class Receipts {
@@ -201,8 +201,8 @@ export class Receipts {
   }
 
   /**
-   * Whether the insert with this receipt was committed. Waits for an insert that the server is still executing. If there
-   * is no receipt, writes one without a nonce, so that the insert can no longer be committed.
+   * Whether the insert with this receipt was committed. Waits for an insert that the server is still executing. If
+   * there is no receipt, writes one without a nonce, so that the insert can no longer be committed.
    */
   async find(tx: Sql, { id, nonce }: Receipt, now: number): Promise<boolean> {
     await tx.run(
@@ -219,7 +219,7 @@ export class Receipts {
     return (await first(tx.all<{ nonce: number | null }>(text, id)))?.nonce === nonce;
   }
 
-  /** Deletes old receipts in order of id, which is nearly the order of time: an index by time would slow every insert. */
+  /** Deletes old receipts in order of id, which is nearly that of time: an index by time would slow every insert. */
   async prune(now: number): Promise<void> {
     for (;;) {
       const rows = await this.#db.all<{ id: number; created_at: number }>(

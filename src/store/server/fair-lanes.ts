@@ -2,43 +2,38 @@ import type { Rotation } from "../../run/rotation.ts";
 import type { Candidate } from "../chooser.ts";
 import { candidateShares, type FairLanes, LaneList, laneShares, lanesToList } from "../fair-lanes.ts";
 import { CANDIDATE_COLUMNS } from "../sql/claim.ts";
-import type { ServerDatabase, Sql, Statement, Tables } from "../sql/database.ts";
+import type { SqlContext } from "../sql/context.ts";
+import type { ServerDatabase, Statement } from "../sql/database.ts";
 import { inLane, type LanePosition, START } from "./lane-walk.ts";
 import type { ReadyWindow } from "./ready-windows.ts";
 import { readTogether } from "./round-trips.ts";
 
-/** The transaction in which lanes of fair queues are read. */
-export interface LaneReader {
-  tx: Sql;
-  db: ServerDatabase;
-  t: Tables;
-}
-
 /** Lists the lanes of a fair queue in which a claim looks, in turn (note 59). */
 async function listLanes(
-  { tx, db, t }: LaneReader,
-  place: { queue: string; limited: 0 | 1 },
+  tx: SqlContext<ServerDatabase>,
+  index: { queue: string; limited: 0 | 1 },
   rotation: Rotation,
   wanted: number,
 ): Promise<FairLanes> {
+  const { db, t } = tx;
   const most = lanesToList(wanted);
   const read = ({ priority, lane }: LanePosition) => {
-    const { text, params } = db.readyLanes(t, place, { priority, lane }, most);
+    const { text, params } = db.readyLanes(t, index, { priority, lane }, most);
     return tx.all<LanePosition>(text, ...params);
   };
-  const list = new LaneList(rotation, place.queue, await read(START), most);
+  const list = new LaneList(rotation, index.queue, await read(START), most);
   return list.join(list.missing ? await read(list.missing) : []);
 }
 
 /** Returns the windows of the lanes of fair queues, without rows. Those with `isFirst` are read first. */
 export async function fairWindows(
-  reader: LaneReader,
+  tx: SqlContext<ServerDatabase>,
   queues: string[],
   rotation: Rotation,
   limit: number,
 ): Promise<{ window: ReadyWindow; isFirst: boolean; isComplete: boolean }[]> {
   const lists = await Promise.all(
-    queues.map((queue) => listLanes(reader, { queue, limited: 0 }, rotation, limit)),
+    queues.map((queue) => listLanes(tx, { queue, limited: 0 }, rotation, limit)),
   );
   return lists.flatMap((found) =>
     laneShares(rotation, found, limit).map(({ lane, runs, isFirst }) => ({
@@ -49,7 +44,7 @@ export async function fairWindows(
   );
 }
 
-/** Which runs under limits a claim looks for in fair queues. */
+/** The runs under limits that a claim looks for in fair queues. */
 interface CandidateScope {
   rotation: Rotation;
   wanted: number;
@@ -62,16 +57,16 @@ export type LastLanes = Map<string, LanePosition>;
 
 /** Reads the first runs under limits of the lanes of fair queues. */
 export async function fairCandidates(
-  reader: LaneReader,
+  tx: SqlContext<ServerDatabase>,
   queues: string[],
   scope: CandidateScope,
   lastLanes: LastLanes,
 ): Promise<Candidate[]> {
   const candidates = queues.map(async (queue) => {
-    const found = await listLanes(reader, { queue, limited: 1 }, scope.rotation, scope.wanted);
+    const found = await listLanes(tx, { queue, limited: 1 }, scope.rotation, scope.wanted);
     const last = found.lanes.at(-1);
     if (!found.isComplete && last) lastLanes.set(queue, last);
-    return readCandidates(reader, found, scope);
+    return readCandidates(tx, found, scope);
   });
   return (await Promise.all(candidates)).flat();
 }
@@ -86,10 +81,11 @@ export function passBlocked(
 }
 
 async function readCandidates(
-  { tx, db, t }: LaneReader,
+  tx: SqlContext<ServerDatabase>,
   found: FairLanes,
   { rotation, wanted, claimable }: CandidateScope,
 ): Promise<Candidate[]> {
+  const { db, t } = tx;
   const selects = candidateShares(rotation, found, wanted).map(
     ({ lane, runs }): Statement => ({
       text: `select ${CANDIDATE_COLUMNS} from ${t.runs}${db.using(t.runs, "lanes")}

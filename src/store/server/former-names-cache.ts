@@ -7,8 +7,9 @@ import { type FormerNames, readFormerNames } from "../sql/former-names.ts";
 const MAX_AGE = 1000;
 
 /**
- * Former names of jobs, so that an insert need not read them. Names older than a second are read again in the background.
- * A run that is inserted under a name that has become a former one meanwhile is moved to its job when a worker claims it.
+ * Former names of jobs, so that an insert need not read them. Names older than a second are read again in the
+ * background. A run that is inserted under a name that has become a former one meanwhile is moved to its job when a
+ * worker claims it.
  */
 export class FormerNamesCache {
   readonly #sql: SqlContext;

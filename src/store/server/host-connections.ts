@@ -12,7 +12,7 @@ export interface HostDriver<Pool> {
   names: string[];
   /** Opens the connections to one host; connects when one is acquired. */
   open(index: number): Pool;
-  /** Asks one host whether it can be written. Rejects with the driver's error, which tells whether a retry may succeed. */
+  /** Asks one host whether it can be written. Rejects with the driver's error: it tells whether a retry may succeed. */
   isWriter(index: number): Promise<boolean>;
   /** Whether the host may accept a connection a moment later. */
   isLost(error: unknown): boolean;

@@ -7,7 +7,7 @@ const MAX_BLOCK = 100;
 /** Each block that is used up makes the next one this many times as large. */
 const GROWTH = 4;
 
-/** How long the rest of a block is used, in milliseconds. A run with an older id would sort before runs of other processes. */
+/** Milliseconds for which a block is used. A run with an older id would sort before those of other processes. */
 const MAX_AGE = 1000;
 
 /**
@@ -23,16 +23,16 @@ export interface ReservedIds {
 }
 
 /**
- * Reserves ids for new runs before they are inserted. An insert whose answer was lost can then be sent again: its ids tell
- * where to look for its rows. A lost connection discards the reserved ids: it may mean a failover, and a new primary that
- * lagged hands out the same ids again.
+ * Reserves ids for new runs before they are inserted. An insert whose answer was lost can then be sent again: its ids
+ * tell where to look for its rows. A lost connection discards the reserved ids: it may mean a failover, and a new
+ * primary that lagged hands out the same ids again.
  */
 export class Ids {
   readonly #db: ServerDatabase;
   readonly #t: Tables;
   readonly #clock: Clock;
   #reservedAt = 0;
-  /** Ids in the next block. It begins at 1 and grows with use, so that a process that dispatches rarely leaves no gaps. */
+  /** Ids in the next block. It begins at 1 and grows with use: a process that dispatches rarely leaves no gaps. */
   #block = 1;
   #free: ReservedIds = { ids: [], losses: -1 };
   #reserving: Promise<void> = Promise.resolve();
@@ -53,7 +53,8 @@ export class Ids {
       if (this.#age > MAX_AGE || !this.isCurrent(this.#free)) this.drop();
       const missing = count - this.#free.ids.length;
       if (missing > 0) {
-        // Later inserts use the rest of the block. A transaction may be rolled back, so it reserves only what is missing.
+        // Later inserts use the rest of the block. A transaction may be rolled back, so it reserves only what is
+        // missing.
         const isOwn = sql === this.#db;
         const { losses } = this.#db;
         const more = await this.#reserve(sql, isOwn ? Math.max(missing, this.#block) : missing, losses);
@@ -97,9 +98,9 @@ export class Ids {
   }
 
   /**
-   * Reserves ids above those of all runs, and above those that this process has reserved. The first reservation compares
-   * them, and so does the first one after a lost connection: before a failover is noticed, a process may insert runs under
-   * ids that the new primary has not reached.
+   * Reserves ids above those of all runs, and above those that this process has reserved. The first reservation
+   * compares them, and so does the first one after a lost connection: before a failover is noticed, a process may
+   * insert runs under ids that the new primary has not reached.
    */
   async #reserve(sql: Sql, count: number, losses: number): Promise<number[]> {
     const isCompared = losses === this.#compared;

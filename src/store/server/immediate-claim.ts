@@ -10,7 +10,7 @@ import type { DatabaseTime } from "./time.ts";
 /** Most queues that one immediate claim looks at. */
 const MOST_QUEUES = 8;
 
-/** First ready runs of each queue that it looks at. Bounded: jobs that this process does not define may fill the queue. */
+/** First ready runs that it reads of each queue. Bounded: jobs that this process does not define may fill the queue. */
 const WINDOW = 64;
 
 interface ClaimingRequest extends ExchangeRequest {
@@ -29,9 +29,9 @@ export interface ImmediateResult {
  * takes runs without limits for free slots, of queues that had ready runs before. The worker's next exchange claims the
  * rest.
  *
- * The answer may be lost after the statement was sent, and the server may execute it late. The statement therefore locks
- * the row of its stream and takes nothing if a later exchange has used the stream: an exchange that is sent again writes
- * its number into that row before it looks for runs with its token.
+ * The answer may be lost after the statement was sent, and the server may execute it late. The statement therefore
+ * locks the row of its stream and takes nothing if a later exchange has used the stream: an exchange that is sent again
+ * writes its number into that row before it looks for runs with its token.
  */
 export class ImmediateClaim {
   readonly #db: ServerDatabase;
@@ -127,8 +127,8 @@ export class ImmediateClaim {
       now: "clock.now",
     });
     const sets = Object.entries(values).map(([column, value]) => `${column} = ${value}`);
-    // The stream's row is locked only if something was found: an empty claim writes nothing, so its commit does not wait
-    // for the disk.
+    // The stream's row is locked only if something was found: an empty claim writes nothing, so its commit does not
+    // wait for the disk.
     return `with clock as materialized (select ${this.#time.later} as now),
         found as materialized (
           select r.id from ${runs} r where r.id = any(array(${this.#firstReady(queues, excludes)})) and r.state = 1 and r.limited = 0 for update skip locked),

@@ -120,8 +120,8 @@ export class Inserter {
   }
 
   /**
-   * Inserts runs with unique keys and returns the holder of each key. It inserts in order of key, so that two transactions
-   * that insert the same keys do not deadlock.
+   * Inserts runs with unique keys and returns the holder of each key. It inserts in order of key, so that two
+   * transactions that insert the same keys do not deadlock.
    */
   async #insertKeyed(
     tx: Sql,

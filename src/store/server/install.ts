@@ -23,12 +23,12 @@ const ANSWER_TIMEOUT = 5000;
 const newReceiptId = () => -1 - Math.floor(realRandom() * 2 ** 52);
 
 /**
- * Checks with two connections that the engine locks and isolates as claims need it. Returns a description of the first
- * fault, or null. Some engines that speak the protocol of PostgreSQL or MySQL accept `for update skip locked` and
- * `read committed` and implement neither. Without a second connection the check is skipped. It sends nine short
+ * Checks with two connections that the database locks and isolates as claims need it. Returns a description of the
+ * first fault, or null. Some products that speak the protocol of PostgreSQL or MySQL accept `for update skip locked`
+ * and `read committed` and implement neither. Without a second connection the check is skipped. It sends nine short
  * statements, and deletes the one row of `receipts` that it inserts.
  */
-export function probeEngine(
+export function probeLocks(
   db: ServerDatabase,
   t: Tables,
   { connections, now }: { connections: number; now: number },

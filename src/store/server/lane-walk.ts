@@ -26,7 +26,7 @@ export function inLane({ priority, lane }: LanePosition): Statement {
 }
 
 /** The walk over the lanes of one queue. It is kept between claims. */
-interface Walk {
+interface QueueWalk {
   /** The last lane that was read. */
   at: LanePosition;
   /** Whether the walk is over at the last lane. False: it starts over there, to read the lanes before `at` as well. */
@@ -47,7 +47,7 @@ interface View {
 export class LaneWalk {
   readonly #db: ServerDatabase;
   readonly #t: Tables;
-  readonly #walks = new Map<string, Walk>();
+  readonly #walks = new Map<string, QueueWalk>();
 
   constructor(db: ServerDatabase, tables: Tables) {
     this.#db = db;
@@ -67,15 +67,15 @@ export class LaneWalk {
     return { found: found.flat(), unfinished };
   }
 
-  /** Called when a claim takes runs: the next claim continues the walk here, and then reads the lanes before as well. */
+  /** Called when a claim takes runs: the next claim continues the walk here, and then reads the earlier lanes too. */
   addLap(queue: string): void {
     const walk = this.#walks.get(queue);
     if (walk) walk.isLastLap = false;
   }
 
   /**
-   * Returns the common prefix of the lanes of each job that can start no run, whatever the key. A job is left out if the
-   * name of another job continues this prefix: lanes of both are mixed in the index.
+   * Returns the common prefix of the lanes of each job that can start no run, whatever the key. A job is left out if
+   * the name of another job continues this prefix: lanes of both are mixed in the index.
    */
   async #closedPrefixes(tx: Sql, { candidates, chooser }: View): Promise<string[]> {
     const full = candidates.filter((one) => chooser.isJobFull(one)).map(({ name }) => name);

@@ -3,6 +3,7 @@ import {
   type Candidate,
   jobLimitName,
   keyLimitName,
+  LIMIT_KINDS,
   type LimitSubject,
   type LimitUsage,
   queueLimitName,
@@ -29,7 +30,7 @@ export interface ServerUsage extends LimitUsage {
   rated: { names: ReadonlySet<string>; queues: ReadonlySet<string> };
 }
 
-/** Which runs a claim may take, whatever the limits. */
+/** The runs that a claim may take, whatever the limits. */
 export type UsageScope = Pick<LimitUsage, "isClosed" | "computesKey" | "computesCost">;
 
 interface RateRow {
@@ -191,9 +192,9 @@ function ratesIn({ rows, jobs, named }: RatesRead, now: number): NonNullable<Lim
   return {
     isByKey: (name) => (jobs.get(name)?.key ?? null) !== null,
     of(limit, { name, queue }) {
-      if (limit.startsWith("j:")) return usageOf(limit, jobs.get(name)?.job);
-      if (limit.startsWith("r:")) return usageOf(limit, namedOf(name)!.rate);
-      return usageOf(limit, limit.startsWith("k:") ? jobs.get(name)?.key : queues.get(queue));
+      if (limit.startsWith(LIMIT_KINDS.job)) return usageOf(limit, jobs.get(name)?.job);
+      if (limit.startsWith(LIMIT_KINDS.named)) return usageOf(limit, namedOf(name)!.rate);
+      return usageOf(limit, limit.startsWith(LIMIT_KINDS.key) ? jobs.get(name)?.key : queues.get(queue));
     },
     named: namedOf,
   };

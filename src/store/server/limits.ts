@@ -26,7 +26,7 @@ const HELD_RATE_WAIT = 20;
 /** If some run of the window fits, only every fourth claim walks lanes to find more. */
 const WALK_EVERY = 4;
 
-/** Which runs one claim may take, whatever the limits. */
+/** The runs that one claim may take, whatever the limits. */
 export interface ClaimScope extends UsageScope {
   /** A condition of SQL. */
   claimable: string;
@@ -82,8 +82,8 @@ interface PickResult {
  *    many have started within the time of each rate. It locks nothing.
  * 2. `#pick` picks runs that fit. If blocked runs fill the window, it walks from lane to lane (`lane-walk.ts`).
  * 3. `planChains` (`store/chains.ts`) finds the runs that may follow the picked ones.
- * 4. `#lockGates` locks the gates of the picked runs, and leaves runs whose gate another claim holds. Every claim under a
- *    limit holds the limit's gate until it commits, so the usage can only fall from here on.
+ * 4. `#lockGates` locks the gates of the picked runs, and leaves runs whose gate another claim holds. Every claim
+ *    under a limit holds its gate until it commits, so the usage can only fall from here on.
  * 5. `choose` locks the rows, reads the usage again and drops the runs that no longer fit (`recount`).
  *
  * A run under the same limits as one that this transaction has settled skips step 4: both changes commit together, so
@@ -132,14 +132,15 @@ export class Limits {
   ): Promise<Candidate[] | null> {
     const { claimable, window, rotation } = scope;
     const [fair, plain] = splitFair(queues, rotation);
-    const reader = { tx, db: this.#db, t: this.#t };
     const selects = plain.map((queue) => ({
       text: `select ${CANDIDATE_COLUMNS} from ${this.#t.runs}${this.#db.using(this.#t.runs, "ready")}
               where state = 1 and limited = 1 and owner is null and queue = ?${claimable}
               order by priority, run_at, id limit ${window}`,
       params: [queue],
     }));
-    const inTurn = rotation ? fairCandidates(reader, fair, { ...scope, rotation }, lastLanes) : [];
+    const inTurn = rotation
+      ? fairCandidates(new SqlContext(this.#db, this.#t, tx), fair, { ...scope, rotation }, lastLanes)
+      : [];
     const candidates = (await Promise.all([readTogether<Candidate>(tx, this.#db, selects), inTurn])).flat();
     return candidates.length > 0 ? candidates : null;
   }
@@ -273,8 +274,8 @@ export class Limits {
 }
 
 /**
- * Takes the runs that still fit, now that their gates are locked. `before` has picked them without the locks, and `rows`
- * are the rows that could be locked.
+ * Takes the runs that still fit, now that their gates are locked. `before` has picked them without the locks, and
+ * `rows` are the rows that could be locked.
  */
 function recount(
   open: Candidate[],

@@ -24,8 +24,8 @@ interface NamedRow {
 
 /**
  * Reads named limits, what is spent of their rates, how many runs of all jobs under them are running, and the time. One
- * statement, so one snapshot. Every running run counts, whether or not its job was under the limit when it was claimed; a
- * chain counts once.
+ * statement, so one snapshot. Every running run counts, whether or not its job was under the limit when it was claimed;
+ * a chain counts once.
  */
 export async function readNamed(
   tx: Sql,

@@ -26,8 +26,8 @@ export function straysOf({ windows }: ReadyRuns): RunRow[] {
 
 /** Queues that may have runs behind those that were read. A series of claims does not continue in fair queues. */
 export function openQueues({ windows }: ReadyRuns): Set<string> {
-  const inOrder = windows.filter(({ first }) => first === undefined);
-  return new Set(inOrder.filter(hasMore).map(({ queue }) => queue));
+  const unfairWindows = windows.filter(({ first }) => first === undefined);
+  return new Set(unfairWindows.filter(hasMore).map(({ queue }) => queue));
 }
 
 export function withoutPaused({ owned, windows, limited }: ReadyRuns, facts: ClaimFacts): ReadyRuns {

@@ -2,6 +2,7 @@ import type { Rotation } from "../../run/rotation.ts";
 import { splitFair } from "../fair-lanes.ts";
 import { claimable, type OrderKey, RUN_COLUMNS, type RunRow } from "../sql/claim.ts";
 import { behind, type ClaimWindow, growth, WindowSizes } from "../sql/claim-windows.ts";
+import { SqlContext } from "../sql/context.ts";
 import {
   type ColumnType,
   namesAsJson,
@@ -12,7 +13,7 @@ import {
 } from "../sql/database.ts";
 import { limitHint } from "../sql/limit-hint.ts";
 import type { ClaimRequest } from "../store.ts";
-import { type ClaimPlace, claimPlaces } from "./claim-facts.ts";
+import { type ClaimTarget, claimTargets } from "./claim-facts.ts";
 import type { ClaimSeries } from "./claim-series.ts";
 import { fairWindows } from "./fair-lanes.ts";
 import { inLane, type LanePosition } from "./lane-walk.ts";
@@ -24,8 +25,8 @@ import { readTogether } from "./round-trips.ts";
  */
 export type ReadyRow = RunRow & { bound: number };
 
-/** The first ready runs of one place. */
-export interface ReadyWindow extends ClaimWindow<ReadyRow>, ClaimPlace {
+/** The first ready runs of one claim target. */
+export interface ReadyWindow extends ClaimWindow<ReadyRow>, ClaimTarget {
   lane: LanePosition | null;
 }
 
@@ -84,12 +85,12 @@ export class ReadyWindows {
     series: ClaimSeries,
   ): Promise<ReadyWindow[]> {
     const { limit } = scope.request;
-    const places = await claimPlaces({ tx, db: this.#db, t: this.#t }, queues, scope.closed);
-    const extensions = places.map(
-      (place): Extension => ({
-        window: { ...place, rows: [], size: 0 },
-        after: place.lane ? null : series.lastOf(place.queue),
-        count: this.sizes.first(place.queue, places.length, limit),
+    const targets = await claimTargets(new SqlContext(this.#db, this.#t, tx), queues, scope.closed);
+    const extensions = targets.map(
+      (target): Extension => ({
+        window: { ...target, rows: [], size: 0 },
+        after: target.lane ? null : series.lastOf(target.queue),
+        count: this.sizes.first(target.queue, targets.length, limit),
       }),
     );
     await this.#extend(tx, scope, extensions);
@@ -99,7 +100,7 @@ export class ReadyWindows {
   /** Reads the lanes of fair queues in turn. */
   async #readFair(tx: Sql, scope: WindowScope, queues: string[], rotation: Rotation): Promise<ReadyWindow[]> {
     const { limit } = scope.request;
-    const found = await fairWindows({ tx, db: this.#db, t: this.#t }, queues, rotation, limit);
+    const found = await fairWindows(new SqlContext(this.#db, this.#t, tx), queues, rotation, limit);
     const first = found.filter(({ isFirst }) => isFirst);
     await this.#extend(
       tx,
@@ -113,7 +114,8 @@ export class ReadyWindows {
       return ofQueue.length > 0 && isHidden;
     });
     if (hidden.length === 0) return windows;
-    // Runs of closed jobs, or runs that other claims have locked, fill the first lanes: the next claim looks behind them.
+    // Runs of closed jobs, or runs that other claims have locked, fill the first lanes: the next claim looks behind
+    // them.
     for (const queue of hidden) {
       const { lane } = found.findLast(({ window }) => window.queue === queue)!.window;
       rotation.pass({ queue, ...lane! });

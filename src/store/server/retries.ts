@@ -1,7 +1,7 @@
 import { systemClock } from "../../time.ts";
 import { RETRY_FOR } from "../sql/retry.ts";
 
-/** Longest a read retries the first connection, in milliseconds: a server that never answered is likely a wrong address. */
+/** Longest a read retries the first connection, in milliseconds: a server that never answered is likely mistyped. */
 const FIRST_RETRY_FOR = 5000;
 
 /**
@@ -40,8 +40,8 @@ export class RetryTimes {
   }
 
   /**
-   * Records that a server refused a write because it is read-only. Returns whether the write may be retried. The time is
-   * counted over all calls: the ones after it, such as the last writes of a worker that ends, are not retried again.
+   * Records that a server refused a write because it is read-only. Returns whether the write may be retried. The time
+   * is counted over all calls: the ones after it, such as the last writes of a worker that ends, are not retried again.
    */
   mayRetryReadOnly(): boolean {
     if (this.#hasWritten) return true;

@@ -17,7 +17,8 @@ export async function readTogether<Row>(
       const arms = group.map(
         ({ text }, index) => db.unionArm?.(text) ?? `select * from (${text}) arm${index}`,
       );
-      // A single select stays as it is: MariaDB copies an arm to a temporary table, which takes as long again (note 39).
+      // A single select stays as it is: MariaDB copies an arm to a temporary table, which takes as long again (note
+      // 39).
       const text = arms.length === 1 ? group[0]!.text : arms.join(" union all ");
       return sql.all<Row>(text, ...group.flatMap(({ params }) => params));
     }),
@@ -26,8 +27,9 @@ export async function readTogether<Row>(
 }
 
 /**
- * Two reads in one round trip, where the second read depends on the first. The second read is sent along with the first,
- * by the first read's previous result. It is repeated only if that guess does not cover the new result (note 22).
+ * Two reads in one round trip, where the second read depends on the first. The second read is sent along with the
+ * first, by the first read's previous result. It is repeated only if that guess does not cover the new result (note
+ * 22).
  */
 export class Speculation<First, Second> {
   readonly #covers: (guess: First, actual: First) => boolean;

@@ -21,13 +21,13 @@ import {
 } from "../store.ts";
 import { Claimer, type ClaimResult } from "./claim.ts";
 import { type ClaimFacts, isIdle, lookBasis } from "./claim-facts.ts";
+import { unsafeProduct } from "./database-products.ts";
 import { DeclaredJobs } from "./declared-jobs.ts";
 import { Delivery, type DeliveryParts, Receipts } from "./delivery.ts";
-import { engineUnsafe } from "./engines.ts";
 import { FormerNamesCache } from "./former-names-cache.ts";
 import { Ids } from "./ids.ts";
 import { Inserter } from "./insert.ts";
-import { probeEngine } from "./install.ts";
+import { probeLocks } from "./install.ts";
 import { Loans, Semaphore } from "./loans.ts";
 import { MemberInserter } from "./member-insert.ts";
 import type { ServerParts } from "./parts.ts";
@@ -41,8 +41,8 @@ const CONNECTIONS_FOR_TWO = 5;
 const GATE_TRIES = 5;
 
 /**
- * Claims in a row that continue an unfinished lane walk. Without this bound they could repeat for ever: of several queues,
- * one may start over while another one ends.
+ * Claims in a row that continue an unfinished lane walk. Without this bound they could repeat for ever: of several
+ * queues, one may start over while another one ends.
  */
 const ROUNDS = 50;
 
@@ -113,19 +113,19 @@ export class ServerStore extends SqlStore {
     return this.#time.read(sql);
   }
 
-  /** Refuses an engine on which runs could execute twice, even if the tables exist: its settings may have changed. */
+  /** Refuses a product on which runs could execute twice, even if the tables exist: its settings may have changed. */
   override async install(options?: { dryRun?: boolean }): Promise<InstallReport> {
     const report = await super.install(options);
     const unsafe = options?.dryRun ? null : await this.#probe();
     if (unsafe === null) return report;
-    throw engineUnsafe((await this.#parts.db.about()).version, unsafe);
+    throw unsafeProduct((await this.#parts.db.about()).version, unsafe);
   }
 
   /** On a cluster, another node may have installed the tables a moment ago. */
   override checkSchema(): Promise<void> {
     const { db } = this.#parts;
     if (!db.isMultiWriter) return super.checkSchema();
-    return db.transaction((tx) => super.checkSchema(this.sql.on(tx)), { caughtUp: true });
+    return db.transaction((tx) => super.checkSchema(this.sql.on(tx)), { waitForNode: true });
   }
 
   override async inspect(): Promise<Inspection> {
@@ -133,12 +133,12 @@ export class ServerStore extends SqlStore {
     return found.schema.usable && !found.readOnly ? { ...found, unsafe: await this.#probe() } : found;
   }
 
-  /** Returns null if the probe fails: a missing privilege or a lost server does not make the engine unsafe. */
+  /** Returns null if the probe fails: a missing privilege or a lost server does not make the product unsafe. */
   async #probe(): Promise<string | null> {
     const { db, tables, connections } = this.#parts;
     // A proxy may connect each of the probe's two connections to another node.
     if (db.isMultiWriter) return null;
-    return probeEngine(db, tables, { connections, now: await this.now() }).catch(() => null);
+    return probeLocks(db, tables, { connections, now: await this.now() }).catch(() => null);
   }
 
   async insert(runs: NewRun[], caller?: unknown): Promise<InsertResult[]> {
@@ -185,8 +185,8 @@ export class ServerStore extends SqlStore {
   }
 
   /**
-   * Settles, then claims. Claims again at once while the lane walk is unfinished, and after a short wait if other claims
-   * held the gates.
+   * Settles, then claims. Claims again at once while the lane walk is unfinished, and after a short wait if other
+   * claims held the gates.
    */
   exchange(request: ExchangeRequest): Promise<ExchangeResult> {
     const exchanged = this.#exchange(request);
@@ -239,10 +239,11 @@ export class ServerStore extends SqlStore {
     };
     let facts: ClaimFacts | null = null;
     if (!settles && !request.again) {
-      // An idle worker sends one statement and opens no transaction.
       const now = await this.now();
-      // A poll is one statement. For a worker that was woken it is prepared, which saves the time to plan it.
-      const sql: Pick<Sql, "all"> = claim?.immediate ? { all: (...read) => db.read(...read) } : db;
+      // A poll is one statement without a transaction. A woken worker's is prepared, which saves the planning.
+      const sql: Sql = claim?.immediate
+        ? { all: (...read) => db.read(...read), run: (...write) => db.run(...write) }
+        : db;
       facts = await this.#claimer.readFacts(sql, { worker, owner }, now);
       const closed = claim?.limited ? this.quiet.until(worker, claim, lookBasis(facts), { now }) : null;
       if (!claim || isIdle(facts, now, closed !== null)) {

@@ -30,7 +30,8 @@ export class StreamRows {
 
   /**
    * Waits until an earlier try of this exchange has ended: the server may still be committing it, and its claims and
-   * settlements are not visible before. The wait is bounded, because a server may take hours to notice a lost connection.
+   * settlements are not visible before. The wait is bounded, because a server may take hours to notice a lost
+   * connection.
    */
   async waitForEarlierTry(tx: Sql, request: ExchangeRequest): Promise<void> {
     const since = systemClock.monotonic();

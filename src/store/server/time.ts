@@ -6,8 +6,8 @@ const MAX_AGE = 10_000;
 
 /**
  * Most that the host's wall clock and monotonic clock may drift apart since a reading, in milliseconds. A larger drift
- * means that the host was suspended (on Linux its monotonic clock then stands still) or that its wall clock was set. The
- * bound is below 250 ms, the margin that a worker keeps of a lease of one second.
+ * means that the host was suspended (on Linux its monotonic clock then stands still) or that its wall clock was set.
+ * The bound is below 250 ms, the margin that a worker keeps of a lease of one second.
  */
 const MAX_DRIFT = 100;
 
@@ -23,8 +23,8 @@ interface TimeSample {
 
 /**
  * The database's time, without a round trip for each use: the last reading plus the time since then on the host's
- * monotonic clock. A reading is older than its answer, so the result is never ahead of the database: no lease ends and no
- * run is due too early. The host's wall clock only decides when to read again.
+ * monotonic clock. A reading is older than its answer, so the result is never ahead of the database: no lease ends and
+ * no run is due too early. The host's wall clock only decides when to read again.
  */
 export class DatabaseTime {
   readonly #clock: Clock;
@@ -56,8 +56,8 @@ export class DatabaseTime {
   }
 
   /**
-   * Takes a time that the database sent with another answer, and returns the later of it and the current result: neither
-   * is ahead of the database. This corrects for a pause of the whole machine that neither of its clocks shows.
+   * Takes a time that the database sent with another answer, and returns the later of it and the current result:
+   * neither is ahead of the database. This corrects for a pause of the whole machine that neither of its clocks shows.
    */
   observe(time: number): number {
     if (this.#clock.manual) return this.#clock.now();

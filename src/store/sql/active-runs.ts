@@ -36,7 +36,7 @@ interface QueueActivity {
 }
 
 /** The runs that one worker holds. */
-interface WorkerActivity {
+interface HeldRuns {
   runs: number;
   jobs: Set<string>;
   last: { id: number; name: string };
@@ -105,7 +105,7 @@ export class ActiveRuns {
   readonly placements: Map<string, { queue: string; priority: number }> = new Map();
   readonly queues: Map<string, QueueActivity> = new Map();
   /** The runs of each worker, without those whose lease counts as expired. */
-  readonly held: Map<string, WorkerActivity> = new Map();
+  readonly held: Map<string, HeldRuns> = new Map();
   /** Number of runs whose lease has ended and that no worker has reaped. */
   expired = 0;
   readonly isolated: IsolatedRun[] = [];

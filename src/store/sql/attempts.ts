@@ -13,7 +13,7 @@ export interface AttemptEntry {
 
 const ATTEMPT_COLUMNS = "run_id attempt outcome worker started_at finished_at error fingerprint".split(" ");
 
-/** Records attempts that failed, crashed or were interrupted. The runs are still in `runs`, under the number of the attempt. */
+/** Records attempts that failed, crashed or were interrupted. `runs` still has the runs, with the attempt's number. */
 export async function recordAttempts(tx: SqlContext, entries: AttemptEntry[], now: number): Promise<void> {
   const { db, t } = tx;
   if (entries.length === 0) return;

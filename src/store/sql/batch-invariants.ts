@@ -9,8 +9,8 @@ const MOST_CHECKED = 200;
 const FINISHED_WITHIN = 120_000;
 
 /**
- * Checks the newest unfinished batches, up to `most` members in all: their counts agree with their members in `runs`, and
- * none is due for long while a worker is idle. Returns false as `complete` if it left some out.
+ * Checks the newest unfinished batches, up to `most` members in all: their counts agree with their members in `runs`,
+ * and none is due for long while a worker is idle. Returns false as `complete` if it left some out.
  */
 export async function checkBatches(
   sql: SqlContext,

@@ -33,7 +33,8 @@ export class BatchLooks {
 
   /**
    * Looks at once if the worker has nothing else to do, and resolves when that is done; otherwise ten times a second at
-   * most, beside the exchanges. Returns whether anything was dispatched. Never rejects: the sweep repeats a failed look.
+   * most, beside the exchanges. Returns whether anything was dispatched. Never rejects: the sweep repeats a failed
+   * look.
    */
   async lookAfter(batches: ReadonlySet<number>, isIdle: boolean): Promise<boolean> {
     for (const batch of batches) this.#waiting.add(batch);

@@ -10,7 +10,7 @@ import { revive } from "./revive.ts";
 /** Members that one statement reads. */
 const MEMBERS_READ = 1000;
 
-/** Members that are revived before others get a turn: on SQLite a statement does not leave the turn of the event loop. */
+/** Members that are revived before others get a turn: on SQLite a statement blocks the event loop. */
 const REVIVED_AT_ONCE = 50;
 
 /** Passes over the members of a cancelled batch: claims may turn waiting members into running ones meanwhile. */

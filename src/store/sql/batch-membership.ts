@@ -27,9 +27,9 @@ export interface BatchMarks {
 }
 
 /**
- * Returns statements that lock an existing batch; the last of them returns its marks. Transactions that add members share
- * the lock; sealing and finishing exclude them. On a cluster with several writers a lock is local to its node, so the
- * transaction also writes: of two that have written, only one commits.
+ * Returns statements that lock an existing batch; the last of them returns its marks. Transactions that add members
+ * share the lock; sealing and finishing exclude them. On a cluster with several writers a lock is local to its node, so
+ * the transaction also writes: of two that have written, only one commits.
  */
 export function admissionStatements({ db, t }: Dialect, batch: number): Statement[] {
   const read = {
@@ -50,7 +50,7 @@ export function admit({ byMember = false }: NewMembers, marks: BatchMarks | unde
 
 const NEW_BATCH = ["id", "name", "cancels", "callbacks", "created_at"];
 
-/** Returns the statement that inserts a batch. `id` null: the table numbers it, and the statement returns the number. */
+/** Returns the statement that inserts a batch. `id` null: the table numbers it, and the statement returns the id. */
 export function batchInsertion(
   { t }: Dialect,
   { name, cancels, callbacks }: NewBatch,
@@ -72,7 +72,8 @@ export function membershipWrites(
   { batch, inserted, who, now }: { batch: number; inserted: InsertResult[]; who: string; now: number },
 ): Statement[] {
   const { db, t } = dialect;
-  // A dispatch that found its unique key held has inserted nothing: the run that holds the key does not become a member.
+  // A dispatch that found its unique key held has inserted nothing: the run that holds the key does not become a
+  // member.
   const ids = inserted.filter((one) => one.inserted).map(({ id }) => id);
   const statements: Statement[] = [];
   if (ids.length > 0) {

@@ -156,8 +156,9 @@ function unfinishedMember(t: Tables): string {
 }
 
 /**
- * Locks a batch and reads it. The counts are read after the lock was granted, so that they include everything that others
- * have committed under it. `thorough`: looks for members in `runs` also if the counts say that some have not ended.
+ * Locks a batch and reads it. The counts are read after the lock was granted, so that they include everything that
+ * others have committed under it. `thorough`: looks for members in `runs` also if the counts say that some have not
+ * ended.
  */
 export async function lockBatch(tx: SqlContext, id: number, thorough: boolean): Promise<LockedBatch | null> {
   const { db, t } = tx;
@@ -178,8 +179,8 @@ export async function lockBatch(tx: SqlContext, id: number, thorough: boolean): 
 }
 
 /**
- * Counts the members of a locked batch in history, of which none is in `runs`. A member that history does not have counts
- * as cancelled. Returns what to add to the counts; null: a member is in `runs` by now.
+ * Counts the members of a locked batch in history, of which none is in `runs`. A member that history does not have
+ * counts as cancelled. Returns what to add to the counts; null: a member is in `runs` by now.
  */
 export async function recount(tx: SqlContext, id: number): Promise<Param[] | null> {
   const { t } = tx;

@@ -58,7 +58,7 @@ export class BatchTally {
   }
 }
 
-/** Returns the `who` of a transaction that is not an exchange. It depends on the first run that the transaction ends. */
+/** Returns the `who` of a transaction that is no exchange. It depends on the first run that the transaction ends. */
 export function countRowOf(runs: readonly { id: number }[]): string {
   return `t${(runs[0]?.id ?? 0) % SHARED_ROWS}`;
 }

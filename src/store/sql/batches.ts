@@ -96,7 +96,7 @@ export class SqlBatches implements BatchStore {
     }
   }
 
-  /** Looks at a sealed batch, which may have no unfinished member, after the commit. With `tx`, the caller commits later. */
+  /** Looks at a sealed batch, which may have no unfinished member, after the commit. With `tx`, the caller commits. */
   async #lookAfterSeal(id: number, tx: unknown): Promise<void> {
     if (tx === undefined) return this.lookAfterCommit(new Set([id]));
     const isOver = async () =>
@@ -157,8 +157,8 @@ export class SqlBatches implements BatchStore {
   }
 
   /**
-   * Marks the batch while it revives members, so that the first of them cannot finish it, and the failures of those that
-   * are not revived yet are not reported again. If this process dies meanwhile, the sweep removes the mark.
+   * Marks the batch while it revives members, so that the first of them cannot finish it, and the failures of those
+   * that are not revived yet are not reported again. If this process dies meanwhile, the sweep removes the mark.
    */
   async retry(id: number, watch: BatchWatch = {}): Promise<number | null> {
     const { sql } = this.#parts;
@@ -221,8 +221,8 @@ export class SqlBatches implements BatchStore {
   }
 
   /**
-   * Called with the runs of a claim. Returns those that must not start, because they are members of a cancelled batch. A
-   * batch of which this process does not know that it is cancelled is looked at beside the exchanges.
+   * Called with the runs of a claim. Returns those that must not start, because they are members of a cancelled batch.
+   * A batch of which this process does not know that it is cancelled is looked at beside the exchanges.
    */
   async withdrawClaimed(runs: readonly ClaimedRun[]): Promise<number[]> {
     const members = membersOf(runs);
@@ -233,7 +233,7 @@ export class SqlBatches implements BatchStore {
     return withdrawn;
   }
 
-  /** Looks at the batches that still wait for a look, and waits for the looks under way: the process may end after this. */
+  /** Looks at the batches that wait for a look, and waits for the looks under way: the process may end after this. */
   async finishLooks(): Promise<void> {
     await this.#looks.finish();
   }
@@ -243,7 +243,7 @@ export class SqlBatches implements BatchStore {
     const claimed = this.#claimed.take(ids);
     // A node of a cluster may lag behind another one, on which the other last member has ended.
     const found = sql.db.isMultiWriter
-      ? await sql.transaction((tx) => readBatches(tx, ids), { caughtUp: true })
+      ? await sql.transaction((tx) => readBatches(tx, ids), { waitForNode: true })
       : await readBatches(sql, ids);
     await this.#claimed.looked(found, claimed);
     let dispatched = false;
@@ -258,7 +258,7 @@ export class SqlBatches implements BatchStore {
     const { sql } = this.#parts;
     const change = await sql.transaction(async (tx) => advance(tx, id, await this.#parts.now(tx), thorough), {
       lockTimeout: true,
-      caughtUp: sql.db.isMultiWriter,
+      waitForNode: sql.db.isMultiWriter,
     });
     if (!change) return false;
     const { batch, dispatched } = change;

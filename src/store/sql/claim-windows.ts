@@ -1,4 +1,4 @@
-import { compareInRotation, type RotationPosition } from "../../run/rotation.ts";
+import { compareInRotation, laneKey, type RotationPosition } from "../../run/rotation.ts";
 import { type ClaimRequest, hasCrashed } from "../store.ts";
 import { type ClaimOrder, compareRuns, type OrderKey, type RunRow } from "./claim.ts";
 import type { Statement } from "./database.ts";
@@ -24,14 +24,14 @@ export interface ClaimWindow<Row extends RunRow = RunRow> {
   first?: number;
 }
 
-/** Whether the place of the window may have runs behind it. */
+/** Whether runs may follow behind the window. */
 export function hasMore({ rows, size }: ClaimWindow): boolean {
   return rows.length === size;
 }
 
 /**
- * How many runs a claim reads of each queue first. A claim takes `limit` runs from all queues together, so with hundreds
- * of queues it reads only about as many of each as recent claims took of it (note 55).
+ * How many runs a claim reads of each queue first. A claim takes `limit` runs from all queues together, so with
+ * hundreds of queues it reads only about as many of each as recent claims took of it (note 55).
  */
 export class WindowSizes {
   readonly #taken = new Map<string, number>();
@@ -81,7 +81,7 @@ export function windowsToGrow<Window extends ClaimWindow>(
   const byAge = [...unlimited].sort(compareRuns);
   /** The last run of each queue that the claim considered. */
   const last = new Map<string, RunRow>();
-  const rotation = new LastConsidered(order);
+  const rotation = new ConsideredRuns(order);
   let considered = 0;
   let crashed = 0;
   const picked = order.pick([...byAge], request.limit, (row) => {
@@ -103,7 +103,7 @@ export function windowsToGrow<Window extends ClaimWindow>(
 }
 
 /** The last runs of fair queues that a claim considered. */
-class LastConsidered {
+class ConsideredRuns {
   readonly #rotation: ClaimOrder["rotation"];
   readonly #seen = new Map<string, number>();
   readonly #last = new Map<string, RotationPosition>();
@@ -114,9 +114,9 @@ class LastConsidered {
 
   add(row: RunRow): void {
     if (!this.#rotation?.isFair(row.queue)) return;
-    const lane = JSON.stringify([row.queue, row.priority, row.lane]);
-    const nth = this.#seen.get(lane) ?? 0;
-    this.#seen.set(lane, nth + 1);
+    const key = laneKey(row);
+    const nth = this.#seen.get(key) ?? 0;
+    this.#seen.set(key, nth + 1);
     this.#last.set(row.queue, this.#rotation.positionOf(row, nth));
   }
 
@@ -139,12 +139,13 @@ export function behind({ priority, run_at, id }: OrderKey): Statement {
 
 /**
  * Returns the lanes in which a claim looks if these jobs are closed to it. `lanes` are the first of the queue, one more
- * than `MOST_OPEN_LANES` if it has that many. Null: the claim reads the queue in order, because no lane is closed or there
- * are too many.
+ * than `MOST_OPEN_LANES` if it has that many. Null: the claim reads the queue in order, because no lane is closed or
+ * there are too many.
  */
 export function openLanes<Lane extends { lane: string }>(lanes: Lane[], closed: Set<string>): Lane[] | null {
   if (lanes.length > MOST_OPEN_LANES) return null;
-  // A lane without a bar belongs to one job. Other lanes may be shared: `a|b` is the job "a|b", or "a" with the key "b".
+  // A lane without a bar belongs to one job. Other lanes may be shared: `a|b` is the job "a|b", or "a" with the key
+  // "b".
   const open = lanes.filter(({ lane }) => lane.includes("|") || !closed.has(lane));
   return open.length === lanes.length ? null : open;
 }

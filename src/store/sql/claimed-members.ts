@@ -24,9 +24,9 @@ function addTo(members: MembersByBatch, batch: number, ids: number[]): void {
 }
 
 /**
- * Asks members to end that this process has claimed although their batch is cancelled: the process that cancels the batch
- * may have died, or still be at work. The first claim after the cancellation learns of it from the look at the batch,
- * when its members may have started. Later claims verify the mark before their members start.
+ * Asks members to end that this process has claimed although their batch is cancelled: the process that cancels the
+ * batch may have died, or still be at work. The first claim after the cancellation learns of it from the look at the
+ * batch, when its members may have started. Later claims verify the mark before their members start.
  */
 export class ClaimedMembers {
   readonly #sql: SqlContext;
@@ -54,7 +54,7 @@ export class ClaimedMembers {
     return suspected.flatMap((batch) => (cancelled.has(batch) ? members.get(batch)! : []));
   }
 
-  /** Called before a look at batches. Returns the members that the look verifies: not those that are claimed meanwhile. */
+  /** Called before a look at batches. Returns the members that the look verifies: none that is claimed meanwhile. */
   take(batches: readonly number[]): MembersByBatch {
     const taken = new Map(batches.map((batch) => [batch, this.#unverified.get(batch) ?? []]));
     for (const batch of batches) this.#unverified.delete(batch);

@@ -1,7 +1,7 @@
 import type { Database, Param, Sql, Tables, Transaction, TransactionOptions } from "./database.ts";
 
 /**
- * Where statements run: on the database itself, each on its own, or in one transaction. It carries the dialect (`db`)
+ * Runs statements on the database itself, each on its own, or in one transaction. It carries the dialect (`db`)
  * and the names of the tables (`t`), so that a function which writes SQL takes one argument for all three.
  */
 export class SqlContext<Db extends Database = Database> implements Sql {

@@ -40,8 +40,9 @@ export function move(
 }
 
 /**
- * Deletes a run that is not running, from either table, with its attempts and log lines. Leaves a run as it is that is in
- * none of the states `only`: it has changed since the caller read it. A waiting member of a batch counts as cancelled.
+ * Deletes a run that is not running, from either table, with its attempts and log lines. Leaves a run as it is that is
+ * in none of the states `only`: it has changed since the caller read it. A waiting member of a batch counts as
+ * cancelled.
  */
 export function remove(
   sql: SqlContext,
@@ -118,9 +119,9 @@ export interface ForcedEnd {
 }
 
 /**
- * Ends the waiting runs that satisfy a condition. Returns their ids. A plain read finds them, and they are locked by id:
- * a locking read of MySQL would wait for every row that it passes, such as those of a frozen worker's transaction. Runs
- * that another transaction has locked are left out.
+ * Ends the waiting runs that satisfy a condition. Returns their ids. A plain read finds them, and they are locked by
+ * id: a locking read of MySQL would wait for every row that it passes, such as those of a frozen worker's transaction.
+ * Runs that another transaction has locked are left out.
  */
 export async function endWaiting(
   sql: SqlContext,

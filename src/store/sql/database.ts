@@ -22,8 +22,8 @@ export interface Transaction extends Sql {
   /** Whether an earlier try may have been committed: the connection was lost before the commit was answered. */
   readonly again: boolean;
   /**
-   * To be called if a row that this process has written is missing or older. Throws if the node of a cluster may lag, so
-   * that the transaction is tried again once the node has caught up. Absent outside such clusters.
+   * Reports that a row this process has written is missing or older. Throws on a cluster whose node may lag; the store
+   * then retries the transaction. Absent outside such clusters.
    */
   missed?(): void;
 }
@@ -42,7 +42,7 @@ export interface TransactionOptions {
    */
   lockTimeout?: boolean;
   /** True: on a cluster, waits until the node has everything that was committed before. */
-  caughtUp?: boolean;
+  waitForNode?: boolean;
 }
 
 export interface Statement {
@@ -154,9 +154,9 @@ export interface Database extends Sql {
    */
   readonly unlessKeyHeld: string;
   /**
-   * Appended to `insert … select` into `history` or `attempts`: replaces the values of a row that has the same key. A run
-   * may have the id of an older one that was restored, or that another primary wrote (note 54). Any other conflict is an
-   * error. PostgreSQL pays for it, so it replaces rows only after it has met a taken key.
+   * Appended to `insert … select` into `history` or `attempts`: replaces the values of a row that has the same key. A
+   * run may have the id of an older one that was restored, or that another primary wrote (note 54). Any other conflict
+   * is an error. PostgreSQL pays for it, so it replaces rows only after it has met a taken key.
    */
   orReplace(table: string, key: readonly string[], columns: readonly string[]): string;
   /** Whether an insert failed because another run holds the unique key. */
@@ -210,7 +210,7 @@ export interface ServerDatabase extends Database {
   readonly clock: string;
   /** Whether `insert … select` locks the rows that it reads, at the isolation level of a caller's transaction. */
   readonly insertsLock: boolean;
-  /** Whether reads pass over the index entries of changed rows until the server purges these in the background. */
+  /** Whether reads scan index entries of changed rows until the server purges them. */
   readonly purgesLate: boolean;
   /** Whether a subquery may use columns of the table expression before it, also in its `limit`. Absent: no. */
   readonly hasLateral?: boolean;
@@ -218,14 +218,14 @@ export interface ServerDatabase extends Database {
   unionArm?(select: string): string;
   /**
    * Runs two inserts as one transaction, in one packet if possible. After an error that may have come after the
-   * commit, `again` runs instead. `behind` is sent right behind the inserts, even if they fail; its answer is
-   * not awaited, and its error is ignored.
+   * commit, `again` runs instead. `trailing` is sent right behind the inserts, even if they fail; its answer
+   * is not awaited, and its error is ignored.
    */
-  both(
+  insertTogether(
     one: Statement,
     other: Statement,
     again: (tx: Transaction) => Promise<void>,
-    behind?: Statement | null,
+    trailing?: Statement | null,
   ): Promise<void>;
   /**
    * Runs one statement as a transaction, in one round trip if possible. Null: it is unknown whether it was committed,

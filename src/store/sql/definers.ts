@@ -112,8 +112,8 @@ export async function readDefiners(sql: SqlContext, now: number): Promise<Define
 }
 
 /**
- * Writes when the jobs of a worker were last defined: from now on its heartbeats do not tell it. Any worker that defines
- * one of them may take it over. `but`: jobs that the worker goes on defining.
+ * Writes when the jobs of a worker were last defined: from now on its heartbeats do not tell it. Any worker that
+ * defines one of them may take it over. `but`: jobs that the worker goes on defining.
  *
  * They are found by a plain read: MySQL locks every row that an `update` reads.
  */

@@ -63,7 +63,9 @@ export function like(column: string): string {
   return `${column} like ? escape '!'`;
 }
 
-/** `pattern` of PostgreSQL, MySQL and MariaDB. Not escaped by a backslash, which some modes of MySQL require to be doubled. */
+/**
+ * `pattern` of PostgreSQL, MySQL and MariaDB. Escapes with `!`: some modes of MySQL require backslashes to be doubled.
+ */
 export function pattern(pieces: string[]): string {
   return pieces.map((piece) => piece.replace(/[%_!]/g, "!$&")).join("%");
 }

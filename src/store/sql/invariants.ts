@@ -35,8 +35,8 @@ const DEFINED_WITHIN = 40_000;
 const MOST_REPORTED = 100;
 
 /**
- * Checks the invariants, reading at most `most` unfinished runs, attempts and log lines each, the oldest first. It locks
- * nothing. Each statement sees one moment; a later look confirms what it finds.
+ * Checks the invariants, reading at most `most` unfinished runs, attempts and log lines each, the oldest first. It
+ * locks nothing. Each statement sees one moment; a later look confirms what it finds.
  */
 export async function checkInvariants(
   sql: SqlContext,

@@ -13,8 +13,8 @@ export interface LimitColumns {
 }
 
 /**
- * Returns an SQL expression for the limit hint (`runs.limited`): 1 if a limit holds runs of this job in this queue or the
- * job is paused, else 0. The rows of jobs and queues decide, not the process that dispatches (note 24).
+ * Returns an SQL expression for the limit hint (`runs.limited`): 1 if a limit holds runs of this job in this queue or
+ * the job is paused, else 0. The rows of jobs and queues decide, not the process that dispatches (note 24).
  */
 export function limitHint(t: Tables, { name, queue, owner }: LimitColumns): string {
   const ownerless = owner === undefined ? "" : `${owner} is null and `;
@@ -24,8 +24,8 @@ export function limitHint(t: Tables, { name, queue, owner }: LimitColumns): stri
 }
 
 /**
- * Sets the limit hint of the waiting runs of these jobs or queues, which moves them to the index of runs under limits. A
- * claim would do so as well, but for one batch at a time.
+ * Sets the limit hint of the waiting runs of these jobs or queues, which moves them to the index of runs under limits.
+ * A claim would do so as well, but for one batch at a time.
  */
 export async function setLimitHint(
   tx: SqlContext,

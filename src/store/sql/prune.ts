@@ -212,7 +212,8 @@ async function pruneMinutes(sql: SqlContext, before: number): Promise<void> {
 
 /**
  * Deletes jobs with their schedules and former names. They are found by a plain read: MySQL locks every row that a
- * `delete` reads, and these would be all runs. A job that got a run since then stays, or the run would be without a job.
+ * `delete` reads, and these would be all runs. A job that got a run since then stays, or the run would be without a
+ * job.
  */
 async function pruneJobs(sql: SqlContext, { text, params }: Statement): Promise<number> {
   const { db, t } = sql;

@@ -2,7 +2,7 @@ import { stateCodes } from "../../run/states.ts";
 import type { SqlContext } from "./context.ts";
 
 /**
- * What becomes of the number of an attempt. `counted`: it counts towards the maximum of the retry policy. `unused`: no
+ * Effect on the number of an attempt. `counted`: it counts towards the maximum of the retry policy. `unused`: no
  * handler was called, and the next attempt gets it.
  */
 type NumberUse = "counted" | "uncounted" | "unused";

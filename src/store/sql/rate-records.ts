@@ -13,7 +13,8 @@ const MOST_KEYS = 100;
 /** Most keys of a job to look at: reading 1,000 buckets takes a few milliseconds, and a job may have 100,000. */
 const KEYS_READ = 1000;
 
-interface Definition {
+/** A row of a job, a queue or a named limit, with its rate as stored. */
+interface RateRow {
   name: string;
   rate: string | null;
 }
@@ -26,19 +27,19 @@ interface NamedRate {
 }
 
 /** A rate whose bucket has not been read. */
-interface Listed {
+interface ListedRate {
   limit: string;
   rate: Rate;
   subject: RateSubject;
 }
 
 /**
- * Lists the rates of jobs, queues and named limits, and those of the keys of which runs have started lately: of each job, closed keys
- * come first.
+ * Lists the rates of jobs, queues and named limits, and those of the keys of which runs have started lately: of each
+ * job, closed keys come first.
  */
 export async function listRates(sql: SqlContext, search: RateSearch, now: number): Promise<RateRecord[]> {
   const { most } = search;
-  const found: (Listed | RateRecord)[] = [];
+  const found: (ListedRate | RateRecord)[] = [];
   const under: string[] = [];
   for (const { name, rate } of await jobsWithRates(sql, search)) {
     const { job, key, under: named } = readRates(rate) ?? { job: null, key: null };
@@ -64,12 +65,12 @@ export async function listRates(sql: SqlContext, search: RateSearch, now: number
   );
 }
 
-async function jobsWithRates(sql: SqlContext, search: RateSearch): Promise<Definition[]> {
+async function jobsWithRates(sql: SqlContext, search: RateSearch): Promise<RateRow[]> {
   if (!isSearched(search, "job") && !isSearched(search, "key")) return [];
   return definitions(sql, sql.t.jobs, "lim < 0", { most: search.most, name: search.job });
 }
 
-async function queuesWithRates(sql: SqlContext, search: RateSearch): Promise<Definition[]> {
+async function queuesWithRates(sql: SqlContext, search: RateSearch): Promise<RateRow[]> {
   if (!isSearched(search, "queue")) return [];
   return definitions(sql, sql.t.queues, "rate is not null and lim > 0", {
     most: search.most,
@@ -78,7 +79,7 @@ async function queuesWithRates(sql: SqlContext, search: RateSearch): Promise<Def
 }
 
 /** `under`: the limits that the jobs of the search are under. */
-async function limitsWithRates(sql: SqlContext, search: RateSearch, under: string[]): Promise<Definition[]> {
+async function limitsWithRates(sql: SqlContext, search: RateSearch, under: string[]): Promise<RateRow[]> {
   const ofLimit = (name: string | undefined) =>
     definitions(sql, sql.t.limits, "rate is not null", { most: search.most, name });
   if (isSearched(search, "limit")) return ofLimit(search.name);
@@ -97,7 +98,7 @@ function definitions(
   table: string,
   where: string,
   { most, name }: { most: number; name: string | undefined },
-): Promise<Definition[]> {
+): Promise<RateRow[]> {
   const [named, ...names] = name === undefined ? [""] : [" and name = ?", name];
   return sql.all(
     `select name, rate from ${table} where ${where}${named} order by name limit ${most}`,

@@ -1,5 +1,5 @@
 import { isChain } from "../../run/chains.ts";
-import { unchargedLoss, unmarkedLoss } from "../../run/lost-attempts.ts";
+import { unchargedLoss, unmarkedLoss } from "../../run/failure.ts";
 import { CRASHED } from "../../run/states.ts";
 import { type CrashCap, hasCrashed, type Lease, type ReapedRun, WORKER_SILENT_AFTER } from "../store.ts";
 import { type AttemptEntry, recordAttempts } from "./attempts.ts";
@@ -104,8 +104,8 @@ export async function takeBack(
 }
 
 /**
- * Charges the runs that crashed, and marks the suspects. Then puts back every run, or ends it if it crashed too often or
- * was cancelled.
+ * Charges the runs that crashed, and marks the suspects. Then puts back every run, or ends it if it crashed too often
+ * or was cancelled.
  */
 async function takeAllBack(
   tx: SqlContext,
@@ -264,8 +264,8 @@ function judge(runs: LostRun[]): LostRuns {
 }
 
 /**
- * Locks the row of a worker that was last seen at `seen` or earlier. "locked": another process has locked it. Null: there
- * is no such row.
+ * Locks the row of a worker that was last seen at `seen` or earlier. "locked": another process has locked it. Null:
+ * there is no such row.
  */
 async function lockWorker(
   tx: SqlContext,

@@ -19,14 +19,14 @@ const SCHEDULES = 50;
 /** Without an index by schedule: how many runs of the schedule's job are read for each tick that is asked for. */
 const READ_FOR_EACH = 10;
 
-/** Without an index: runs that are read in addition for schedules with fewer ticks among the newest runs of their job. */
+/** Without an index: runs that are read in addition for schedules with few ticks among the newest runs of their job. */
 const READ_DEEPER = 50_000;
 
 const COLUMNS = "schedule, id, state, tick_at, started_at";
 
 /**
- * Returns the runs of the last ticks of each schedule. Reads at most `each` rows of each table for each schedule, by the
- * index on schedule and tick. If history has none, reads the newest runs of the schedule's job.
+ * Returns the runs of the last ticks of each schedule. Reads at most `each` rows of each table for each schedule, by
+ * the index on schedule and tick. If history has none, reads the newest runs of the schedule's job.
  */
 export async function recentTicks(sql: SqlContext, ids: number[], each: number): Promise<TickRecords> {
   const { db, t } = sql;

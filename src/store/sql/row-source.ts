@@ -11,8 +11,9 @@ export interface RowSource {
 }
 
 /**
- * Makes a source of rows. A value that all rows share becomes a parameter, the others go as one JSON parameter: on SQLite,
- * reading every column from JSON takes three times as long (bench/subjects/drain.ts). The first column is always in the JSON.
+ * Makes a source of rows. A value that all rows share becomes a parameter, the others go as one JSON parameter: on
+ * SQLite, reading every column from JSON takes three times as long (bench/subjects/drain.ts). The first column is
+ * always in the JSON.
  */
 export function rowSource(
   db: Pick<Database, "rows">,

@@ -4,7 +4,7 @@ import type { SqlContext } from "./context.ts";
 import { inGroups, type Param, placeholders } from "./database.ts";
 import { compareNames } from "./jobs.ts";
 import { setLimitHint } from "./limit-hint.ts";
-import { RATES_SINCE, refuseOlderCode } from "./older-code.ts";
+import { RATES_SINCE, refuseOlderCode } from "./migrate.ts";
 import type { MayDefine } from "./renames.ts";
 
 /** Rows that are written by one statement. */

@@ -15,7 +15,7 @@ import {
   readJobs,
 } from "./jobs.ts";
 import { setLimitHint } from "./limit-hint.ts";
-import { NAMED_LIMITS_SINCE, refuseOlderCode } from "./older-code.ts";
+import { NAMED_LIMITS_SINCE, refuseOlderCode } from "./migrate.ts";
 import { type MayDefine, syncNames } from "./renames.ts";
 import { syncSchedules } from "./schedules.ts";
 import { syncLimits, syncQueues } from "./sync-queues.ts";

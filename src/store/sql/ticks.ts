@@ -78,8 +78,8 @@ export async function tick(sql: SqlContext, request: TickRequest, now: number): 
 }
 
 /**
- * Returns `from` and `where` of the schedules that may tick. The job is read by a subquery, so that the database scans the
- * index of next ticks from its start and stops at the limit; with a join it would read every schedule.
+ * Returns `from` and `where` of the schedules that may tick. The job is read by a subquery, so that the database scans
+ * the index of next ticks from its start and stops at the limit; with a join it would read every schedule.
  */
 function tickableSchedules(sql: SqlContext, { exclude }: TickRequest): string {
   const { db, t } = sql;

@@ -36,7 +36,7 @@ import { readUsage } from "./limit-usage.ts";
 import { Limits } from "./limits.ts";
 
 /** A queue, or one lane of it, in which a claim looks for runs without the limit hint. */
-interface ClaimPlace {
+interface ClaimTarget {
   queue: string;
   lane: LanePosition | null;
   /** Names of closed jobs, as JSON; null: there are none. */
@@ -47,15 +47,15 @@ interface ClaimPlace {
   isSpare?: boolean;
 }
 
-interface ReadyWindow extends ClaimWindow, ClaimPlace {
+interface ReadyWindow extends ClaimWindow, ClaimTarget {
   lane: LanePosition | null;
 }
 
 const KEY = keyAtStart("?");
 
 /**
- * The claim on SQLite. Its caller holds the write lock, so nothing that the claim reads changes before the claim writes:
- * limits need no gates here.
+ * The claim on SQLite. Its caller holds the write lock, so nothing that the claim reads changes before the claim
+ * writes: limits need no gates here.
  */
 export class Claimer {
   readonly #db: SqliteDatabase;
@@ -81,8 +81,8 @@ export class Claimer {
     const order = new ClaimOrder(request);
     const usage = readUsage(this.#db, this.#t, { request, closed, now });
     const isLimited = ({ queue, name }: RunRow) => usage.isLimited(queue, name);
-    const places = request.limit > 0 ? this.#places(queues, closed, request) : [];
-    const { unlimited, strays } = this.#findUnlimited(request, places, order, isLimited);
+    const targets = request.limit > 0 ? this.#targets(queues, closed, request) : [];
+    const { unlimited, strays } = this.#findUnlimited(request, targets, order, isLimited);
     this.#setLimitHint(strays);
     const limited = this.#limits.choose(queues, usage, order, request);
     const rows = merge(unlimited, limited.rows, order, request);
@@ -131,7 +131,7 @@ export class Claimer {
   /** Reads ready runs without the limit hint. `strays` are those that a limit holds by now. */
   #findUnlimited(
     request: ClaimRequest,
-    places: ClaimPlace[],
+    targets: ClaimTarget[],
     order: ClaimOrder,
     isLimited: (run: RunRow) => boolean,
   ): { unlimited: RunRow[]; strays: RunRow[] } {
@@ -148,7 +148,7 @@ export class Claimer {
       window.size += count;
       for (const row of found) (isLimited(row) ? strays : unlimited).push(row);
     };
-    const windows = places.map((place): ReadyWindow => ({ ...place, rows: [], size: 0 }));
+    const windows = targets.map((target): ReadyWindow => ({ ...target, rows: [], size: 0 }));
     for (const window of windows) {
       if (window.isSpare) continue;
       extend(window, window.first ?? this.#sizes.first(window.queue, windows.length, request.limit));
@@ -200,9 +200,9 @@ export class Claimer {
   }
 
   /** Returns where a claim looks: in whole queues, except those with runs of closed jobs, which it reads by lane. */
-  #places(queues: string[], closed: Set<string>, { rotation, limit }: ClaimRequest): ClaimPlace[] {
+  #targets(queues: string[], closed: Set<string>, { rotation, limit }: ClaimRequest): ClaimTarget[] {
     const names = closed.size > 0 ? JSON.stringify([...closed]) : null;
-    return queues.flatMap((queue): ClaimPlace[] => {
+    return queues.flatMap((queue): ClaimTarget[] => {
       if (rotation?.isFair(queue)) {
         const found = fairLanes(this.#db, this.#t, { queue, limited: 0, rotation, wanted: limit });
         return laneShares(rotation, found, limit).map(({ lane, runs, isFirst }) => ({
@@ -296,7 +296,8 @@ export class Claimer {
 
   /**
    * Returns a text that differs once another process has inserted a run, has given one back that was under a limit, has
-   * paused or resumed something, or an operator has acted. Every heartbeat of a worker changes the file, and is no news.
+   * paused or resumed something, or an operator has acted. Every heartbeat of a worker changes the file, and is no
+   * news.
    */
   readNews(now: number): string {
     const { runs, audit } = this.#t;

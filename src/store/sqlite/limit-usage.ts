@@ -1,5 +1,5 @@
 import { countSlots } from "../../run/chains.ts";
-import type { LimitUsage, NamedLimit } from "../chooser.ts";
+import { LIMIT_KINDS, type LimitUsage, type NamedLimit } from "../chooser.ts";
 import { EMPTY, type Rate, readBucket } from "../rate.ts";
 import type { Tables } from "../sql/database.ts";
 import type { ClaimRequest } from "../store.ts";
@@ -68,7 +68,7 @@ export function readUsage(
     return { rate, bucket: row ? readBucket(row.starts) : EMPTY, isStored: row !== undefined, now };
   };
   return {
-    // As the limit hint of an insert.
+    // The same rule as the limit hint that an insert writes.
     isLimited(queue, name) {
       const job = limits(name);
       return (queues(queue)?.lim ?? 0) > 0 || (job?.lim ?? 0) > 0 || (job?.key_lim ?? 0) > 0;
@@ -85,10 +85,10 @@ export function readUsage(
     rates: {
       isByKey: (name) => (jobRates(name)?.key ?? null) !== null,
       of(limit, { name, queue }) {
-        if (limit.startsWith("j:")) return rateUsage(limit, jobRates(name)?.job);
-        if (limit.startsWith("r:"))
+        if (limit.startsWith(LIMIT_KINDS.job)) return rateUsage(limit, jobRates(name)?.job);
+        if (limit.startsWith(LIMIT_KINDS.named))
           return rateUsage(limit, readRate(named(jobRates(name)!.under!.limit)?.rate ?? null));
-        return rateUsage(limit, limit.startsWith("k:") ? jobRates(name)?.key : queueRate(queue));
+        return rateUsage(limit, limit.startsWith(LIMIT_KINDS.key) ? jobRates(name)?.key : queueRate(queue));
       },
       named: namedOf,
     },

@@ -15,7 +15,7 @@ import { memoize } from "./limit-usage.ts";
 const LANES = 512;
 
 /** The walk over the lanes of one queue. It is kept between claims. */
-interface Walk {
+interface QueueWalk {
   /** The last lane that was read; null: none yet. */
   at: LanePosition | null;
   /** Whether the walk is over at the last lane. False: it starts over there, to read the lanes before `at` as well. */
@@ -36,7 +36,7 @@ interface LimitedChoice {
 export class Limits {
   readonly #db: SqliteDatabase;
   readonly #t: Tables;
-  readonly #walks = new Map<string, Walk>();
+  readonly #walks = new Map<string, QueueWalk>();
   /** The condition of the runs that the current claim may take, as SQL. */
   #claimable = "";
   /** How many runs the current claim reads of each queue. */
@@ -66,7 +66,7 @@ export class Limits {
       rotation?.isFair(queue) ? this.#readFair(queue, rotation, wanted) : this.#readWindow(queue);
     const windows = new Map(queues.map((queue) => [queue, readQueue(queue)]));
     const candidates = [...windows.values()].flat();
-    const inOrder = order.forChains(candidates);
+    const chainOrder = order.forChains(candidates);
     const seen = new Set(candidates.map(({ id }) => id));
     if (order.hasShares) {
       const full = new Map([...windows].filter(([queue, window]) => this.#isFull(queue, window, rotation)));
@@ -92,7 +92,7 @@ export class Limits {
       ...this.#passed,
     ]);
     if (chosen.length === 0) return { ...nothing, isUnfinished: !isOver, opening };
-    const plans = planChains(chosen, inOrder, chooser, request.behind);
+    const plans = planChains(chosen, chainOrder, chooser, request.behind);
     const followers = plans.flatMap((plan) => plan.followers);
     const rows = this.#readRows([...chosen, ...followers], chooser);
     const heads = rows.filter(({ id }) => isChosen.has(id));

@@ -1,13 +1,15 @@
 import type { Schema } from "../sql/migrate.ts";
-import { schema5 } from "./schema5.ts";
-import { schema6 } from "./schema6.ts";
-import { schema7 } from "./schema7.ts";
-import { schema10 } from "./schema10.ts";
-import { schema11 } from "./schema11.ts";
-import { schema12 } from "./schema12.ts";
-import { schema13 } from "./schema13.ts";
-import { schema14 } from "./schema14.ts";
-import { schema15 } from "./schema15.ts";
+import {
+  schema5,
+  schema6,
+  schema7,
+  schema10,
+  schema11,
+  schema12,
+  schema13,
+  schema14,
+  schema15,
+} from "./migrations.ts";
 
 /**
  * The tables of SQLite. Times are UTC milliseconds.
@@ -290,7 +292,8 @@ export const schema: Schema = {
     schema5,
     schema6,
     schema7,
-    // All databases have the same numbers. 8 changes the gates of servers (note 53), 9 is for PostgreSQL alone (note 54).
+    // All databases have the same numbers. 8 changes the gates of servers (note 53), 9 is for PostgreSQL alone (note
+    // 54).
     { number: 8, compatibleFrom: 3, statements: () => [] },
     { number: 9, compatibleFrom: 3, statements: () => [] },
     schema10,

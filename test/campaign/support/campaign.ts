@@ -49,7 +49,7 @@ export interface CampaignReport {
   cpu: Record<string, number>;
   /** How many seconds each phase took. */
   took: Record<string, number>;
-  /** Where the journal is kept; null: it was removed, because there were no violations. */
+  /** Folder of the journal; null: it was removed, because there were no violations. */
   journal: string | null;
 }
 
@@ -194,8 +194,8 @@ async function resumeAll(jobs: Punctual): Promise<void> {
 }
 
 /**
- * Waits until no run is left but ticks that came later, and no batch. Returns a sentence if nothing has finished for too
- * long.
+ * Waits until no run is left but ticks that came later, and no batch. Returns a sentence if nothing has finished for
+ * too long.
  */
 async function untilFinished(jobs: Punctual, target: Target, patience: number): Promise<string[]> {
   // A tick that a killed process has left must be reaped before the workers end.

@@ -75,7 +75,7 @@ export function check(evidence: Evidence): string[] {
   ];
 }
 
-/** What a producer was told, by the number of its request. */
+/** Answers that a producer got, by the number of its request. */
 function acceptedIn(
   entries: readonly Entry[],
 ): Map<number, { id: number; at: number; by: string; job: string; key: string | null }> {
@@ -225,8 +225,8 @@ function limitsHeld(executions: Execution[]): string[] {
 }
 
 /**
- * A run certainly holds its key from its acceptance, or from its first start, until its last handler returns. The ids of
- * two producers tell no order.
+ * A run certainly holds its key from its acceptance, or from its first start, until its last handler returns. The ids
+ * of two producers tell no order.
  */
 function uniqueKeysHeld({ entries }: Evidence, executions: Execution[]): string[] {
   const starts = Map.groupBy(

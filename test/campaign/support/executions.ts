@@ -2,8 +2,8 @@ import type { Try } from "../../process/support/sweep.ts";
 import type { Entry } from "../../support/journal.ts";
 
 /**
- * A process that did not run for this long may have lost a lease without noticing it: a lease of five seconds is trusted
- * for 3.75 s, and the database keeps it for 1.25 s more. Two such pauses may follow one another.
+ * A process that did not run for this long may have lost a lease without noticing it: a lease of five seconds is
+ * trusted for 3.75 s, and the database keeps it for 1.25 s more. Two such pauses may follow one another.
  */
 export const LONG_PAUSE = 600;
 

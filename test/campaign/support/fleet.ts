@@ -113,7 +113,7 @@ export class Fleet {
     }
   }
 
-  /** Deploys the version that renames jobs everywhere, if another one runs: the old code does not know the new names. */
+  /** Deploys the version that renames jobs everywhere, if another one runs: old code does not know the new names. */
   async deployNames(): Promise<void> {
     if (isNext(this.#version)) return;
     this.#version++;

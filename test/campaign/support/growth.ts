@@ -1,10 +1,10 @@
 import type { Entry } from "../../support/journal.ts";
 
-/** What the fleet has left in the database and used of the machine. */
+/** Rows that the fleet has left in the database, and resources it has used. */
 export interface Footprint {
   /** Number of rows of each table, after a prune. */
   rows: Record<string, number>;
-  /** Connections to the server while workers and supervisors idle, and after they have ended; null: there is no server. */
+  /** Connections to the server while workers and supervisors idle, and after they have ended; null: no server. */
   connections: { idle: number; left: number } | null;
 }
 

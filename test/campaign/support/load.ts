@@ -67,7 +67,8 @@ export type JobName =
   | "callback";
 
 /**
- * Jobs that tick, with the names that each version gives them. `isSteady`: they tick every second, whatever is deployed.
+ * Jobs that tick, with the names that each version gives them. `isSteady`: they tick every second, whatever is
+ * deployed.
  */
 export const TICKING: { names: string[]; isSteady: boolean }[] = [
   { names: ["ticking"], isSteady: true },

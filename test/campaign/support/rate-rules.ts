@@ -19,12 +19,12 @@ interface Claim extends Rated {
 const SLACK = 0.99;
 
 /**
- * No window has more starts than its rate, by two clocks. The database's: every claim under a rate writes its time, which
- * the handler reads. The journal's, which owes nothing to the product: a run was claimed after its request and after its
- * last attempt, and before its handler started. So if too many runs were requested and started within one window, they
- * were claimed within it. Claims whose process died before its handler could note them are not known. The clock of the
- * database judges first attempts only: after a crash a run waits for a process of its own, and the time in its row is
- * that of its start, while the rate has counted its claim.
+ * No window has more starts than its rate, by two clocks. The database's: every claim under a rate writes its time,
+ * which the handler reads. The journal's, which owes nothing to the product: a run was claimed after its request and
+ * after its last attempt, and before its handler started. So if too many runs were requested and started within one
+ * window, they were claimed within it. Claims whose process died before its handler could note them are not known. The
+ * clock of the database judges first attempts only: after a crash a run waits for a process of its own, and the time in
+ * its row is that of its start, while the rate has counted its claim.
  */
 export function ratesHeld({ entries, finished }: Evidence, executions: Execution[]): string[] {
   const requests = requestTimes(entries);

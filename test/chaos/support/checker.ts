@@ -173,7 +173,7 @@ function limitsHeld({ limits, queueOf }: Evidence, all: readonly JournaledTry[])
   return wrong;
 }
 
-/** How long a crashed run is alone at least, and how long those that were there before had to finish, less some slack. */
+/** How long a crashed run is alone at least, and how long the earlier runs had to finish, less some slack. */
 const ALONE_FOR = 4500;
 const CLEARED_WITHIN = 9500;
 

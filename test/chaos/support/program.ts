@@ -15,7 +15,7 @@ export interface ProgramConfig {
   dieWhenGiven?: number;
 }
 
-/** What is between two turns of an event loop on a machine that has no time for it, and may lose leases. */
+/** Time between two turns of an event loop on a machine that is too busy for it, which may lose leases. */
 const STALLED = 700;
 
 const config = JSON.parse(process.argv[2]!) as ProgramConfig;

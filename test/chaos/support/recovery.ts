@@ -1,7 +1,7 @@
 import type { Entry } from "../../support/journal.ts";
 import { triesIn } from "./checker.ts";
 
-/** Milliseconds from the death of a child until its runs were ready again, and until the first and the last of them began elsewhere. */
+/** Milliseconds from the death of a child until its runs were ready, and until the first and last began elsewhere. */
 export interface Recovery {
   ready: number;
   first: number;

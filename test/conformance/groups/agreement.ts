@@ -239,8 +239,8 @@ export function agreeing(database: Database): void {
         const numRuns = Number(process.env.SEQUENCES ?? (database.name === "sqlite" ? 80 : 20));
         await fc.assert(
           fc.asyncProperty(steps, check),
-          // Vitest prints the seed of a failure; SEED repeats it. A slow machine tries fewer sequences, and the search for
-          // a shorter failure is bounded.
+          // Vitest prints the seed of a failure; SEED repeats it. A slow machine tries fewer sequences, and the search
+          // for a shorter failure is bounded.
           {
             numRuns,
             interruptAfterTimeLimit: LONGEST,

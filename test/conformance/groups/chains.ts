@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { isChain } from "../../../src/run/chains.ts";
-import { unchargedLoss, unmarkedLoss } from "../../../src/run/lost-attempts.ts";
+import { unchargedLoss, unmarkedLoss } from "../../../src/run/failure.ts";
 import type { ClaimedRun } from "../../../src/store/store.ts";
 import { fresh } from "../support/fresh.ts";
 import {

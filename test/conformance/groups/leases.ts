@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { unmarkedLoss } from "../../../src/run/lost-attempts.ts";
+import { unmarkedLoss } from "../../../src/run/failure.ts";
 import type { ReapedRun } from "../../../src/store/store.ts";
 import { TestClock } from "../../../src/testing/clock.ts";
 import { fresh } from "../support/fresh.ts";

@@ -409,7 +409,7 @@ export function namedLimits(database: Database): void {
       expect(await at.store.rates({ most: 9, name: "api" })).toHaveLength(1);
       expect(await at.store.rates({ most: 9, name: "other" })).toEqual([]);
       expect(await at.store.rates({ most: 9, kind: "queue" })).toEqual([]);
-      // Those of a job include the limit that it is under.
+      // The rates of a job include the limit that it is under.
       expect(await at.store.rates({ most: 9, job: "a" })).toHaveLength(1);
       expect(await at.store.rates({ most: 9, job: "a", kind: "job" })).toEqual([]);
       expect((await at.store.status()).limits).toEqual([

@@ -29,7 +29,7 @@ async function race(url: string, processes: number): Promise<Seen[]> {
   );
 }
 
-/** What the processes saw, as one sequence: a run was surely theirs from the answer of its claim until its settlement was sent. */
+/** Events of the processes in sequence: a run was theirs from the answer of its claim until its settlement was sent. */
 function inOrder(seen: Seen[]): Step[] {
   const moments = seen.flatMap((one) => [
     { at: BigInt(one.from), step: { ...one, step: 1 as const } },

@@ -23,7 +23,7 @@ export interface Host {
 /** Tables that the installation fills. */
 const STAYS = /_(migrations|gates|ids)$/;
 
-/** To make a database takes ten times as long as to empty it, so tests that need the tables get one from those before them. */
+/** Creating a database takes ten times as long as emptying it, so tests that need the tables reuse one. */
 export function serverDatabase(name: DatabaseName, host: Host): Database {
   const free: Place[] = [];
   let installed: string[] | undefined;

@@ -1,5 +1,6 @@
 // One of several processes that claim and settle as fast as they can. Arguments: URL, worker, milliseconds.
-// What it sees goes to standard output, a line for each run: when it was surely its own, by the clock all processes share.
+// What it sees goes to standard output, a line for each run: when it was surely its own, by the clock all processes
+// share.
 import { openStore } from "../../../src/store/open.ts";
 import type { Settlement } from "../../../src/store/store.ts";
 import { systemClock, yieldToEventLoop } from "../../../src/time.ts";

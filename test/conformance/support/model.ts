@@ -121,7 +121,7 @@ export class Model {
     return claimed.map(({ id }) => id);
   }
 
-  /** Whether a run may be the next of a chain: nothing has crashed or may have, and no run of the lane before it is left. */
+  /** Whether a run may be the next of a chain: nothing crashed or may have, and no earlier run of the lane is left. */
   #mayFollow(run: ModelRun, chain: ModelRun[], inOrder: ModelRun[]): boolean {
     const isSame = (one: ModelRun) => one.name === run.name && one.key === run.key && one.queue === run.queue;
     const before = inOrder.slice(0, inOrder.indexOf(run));

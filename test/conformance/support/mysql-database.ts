@@ -25,7 +25,7 @@ const AUDIT = [
    end if`,
 ];
 
-/** Every number of `digits` digits, by joining the digits with each other: series of their own the servers do not share. */
+/** Every number of `digits` digits, by joining the digits with each other: the servers share no series function. */
 function series(count: number): string {
   const digits = `(${[0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => `select ${n} as n`).join(" union all ")})`;
   const places = Array.from(String(count - 1), (_, place) => place);

@@ -3,7 +3,7 @@ import { createConnection } from "mysql2/promise";
 import type { Store } from "../../../src/store/store.ts";
 import { MANY, type Plan } from "./plan.ts";
 
-/** What a connection has read so far, counted by the server: by key, forwards, backwards, at random, in scans, in sorts. */
+/** Rows that a connection has read, by the server's counters: by key, in order, at random, in scans, in sorts. */
 const COUNTERS =
   "show session status where variable_name like 'Handler\\_read\\_%' or variable_name in ('Sort_rows')";
 

@@ -34,8 +34,8 @@ interface RacedDatabase {
 }
 
 /**
- * Lets processes race for runs under the rates of a job, of keys, of a queue and of a named limit, kills one after the other, and expects
- * that no window has more starts than its rate. The processes connect to the URLs in turn.
+ * Lets processes race for runs under the rates of a job, of keys, of a queue and of a named limit, kills one after the
+ * other, and expects that no window has more starts than its rate. The processes connect to the URLs in turn.
  */
 export async function raceForStarts(at: RacedDatabase, urls: string[]): Promise<void> {
   await define(

@@ -34,7 +34,10 @@ export interface Opened {
   /** `level`: the isolation level, for databases that have several. */
   begin(level?: string): Promise<CallersTransaction>;
   wrongHandles(): Promise<WrongHandle[]>;
-  /** From now on the table `audit` (seq, step, run, name, lane, queue) gets a row for each run that begins or ceases to run. */
+  /**
+   * From now on the table `audit` (seq, step, run, name, lane, queue) gets a row for each run that starts
+   * or stops running.
+   */
   audit(): Promise<void>;
   /** The numbers from 1 to `count`, as a table with the column `n`. */
   series(count: number): string;
@@ -68,7 +71,7 @@ for (const name of wanted ?? []) {
   }
 }
 
-/** Those that STORES names, else those that are here; `npm test` sees to it that none is missing which must not be. */
+/** The databases that STORES names, else those that this machine has; `npm test` fails if a required one is missing. */
 export const selected: Database[] = databases.filter(({ name }) =>
   wanted ? wanted.includes(name) : name === "sqlite" || isAvailable(name),
 );

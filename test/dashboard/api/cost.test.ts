@@ -8,7 +8,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** What the open pages of an incident read again with each event. */
+/** Requests that the open pages repeat with each event during an incident. */
 const LISTS = ["/runs?limit=50", "/runs/states", "/queues", "/jobs", "/failures", "/schedules", "/workers"];
 const ROUNDS = 5;
 

@@ -3,7 +3,7 @@ import { createApi } from "../../../src/dashboard/api/api.ts";
 import { dashboard } from "../../../src/dashboard/index.ts";
 import { toSettings } from "../../../src/dashboard/server/options.ts";
 import type { Role, Route } from "../../../src/dashboard/server/route.ts";
-import { byHeader, hostWith, problemOf, request, type Sent, unopened } from "../support/host.ts";
+import { byHeader, problemOf, request, type Sent, serverWith, unopened } from "../support/server.ts";
 
 /** Routes of a test, one for each role, so that the table of the checks is full whatever the API has. */
 const ROLES: Role[] = ["viewer", "operator", "admin"];
@@ -25,7 +25,7 @@ const refused = {
   tooLarge: [413, "BODY_TOO_LARGE"],
 } as const;
 
-/** What a write is refused with; null: it reaches its route. */
+/** The refusal of a write; null: it reaches its route. */
 type Expected = readonly [number, string] | null;
 
 function atLeast(needed: Role, role: Role): Expected {
@@ -80,7 +80,7 @@ const api = createApi(unopened(), toSettings({}));
 const apiWrites = api.routes.filter(({ method }) => method !== "GET");
 
 const served = [
-  { what: "a test", routes: ownRoutes, handle: (one: Request) => hostWith(ownRoutes).handle(one) },
+  { what: "a test", routes: ownRoutes, handle: (one: Request) => serverWith(ownRoutes).handle(one) },
   {
     what: "the API",
     routes: apiWrites,
@@ -101,7 +101,7 @@ describe.each(served.filter(({ routes }) => routes.length > 0))("writes of $what
       });
 
       test("a read-only dashboard has viewers only", async () => {
-        const readOnly = hostWith([route], { readOnly: true });
+        const readOnly = serverWith([route], { readOnly: true });
         const response = await readOnly.handle(write(route, {}));
         if (route.role === "viewer") expect(response.status).not.toBe(403);
         else expect(await problemOf(response)).toEqual(refused.role);
@@ -124,7 +124,7 @@ test("every read of the API needs a user", async () => {
 
 describe("the order of the checks", () => {
   const [route] = ownRoutes.filter(({ role, method }) => role === "admin" && method === "POST");
-  const host = hostWith([route!]);
+  const server = serverWith([route!]);
   // Each request has the faults of all that follow, so that the first check alone decides.
   test.each<[Sent, readonly [number, string]]>([
     [{ host: "evil.example", role: null }, refused.host],
@@ -134,11 +134,11 @@ describe("the order of the checks", () => {
     [{ headers: { "content-type": "text/plain", "content-length": "99999999" } }, refused.notJson],
     [{ headers: { "content-length": "99999999" } }, refused.tooLarge],
   ])("%j", async (sent, expected) => {
-    expect(await problemOf(await host.handle(write(route!, sent)))).toEqual(expected);
+    expect(await problemOf(await server.handle(write(route!, sent)))).toEqual(expected);
   });
 
   test("an unknown user does not learn which paths exist", async () => {
-    const response = await host.handle(request("/api/v1/none", { role: null }));
+    const response = await server.handle(request("/api/v1/none", { role: null }));
     expect(await problemOf(response)).toEqual(refused.unknownUser);
   });
 });
@@ -150,9 +150,9 @@ describe("a body", () => {
     role: "viewer",
     handler: ({ body }) => ({ body: { got: body === undefined ? "none" : body } }),
   };
-  const host = hostWith([echo]);
+  const server = serverWith([echo]);
   const post = (body?: string) =>
-    host.handle(request("/api/v1/echo", { method: "POST", ...(body !== undefined && { body }) }));
+    server.handle(request("/api/v1/echo", { method: "POST", ...(body !== undefined && { body }) }));
 
   test("is parsed, and may be missing", async () => {
     expect(await (await post('{"a":[1]}')).json()).toEqual({ got: { a: [1] } });
@@ -177,14 +177,14 @@ describe("a body", () => {
       body: endless,
       duplex: "half",
     });
-    expect(await problemOf(await host.handle(made))).toEqual(refused.tooLarge);
+    expect(await problemOf(await server.handle(made))).toEqual(refused.tooLarge);
     expect(sent).toBeLessThan(8);
   });
 });
 
 describe("allowed hosts", () => {
   const answered = async (host: string, allowedHosts: string[] = []) =>
-    (await hostWith([], { allowedHosts }).handle(request("/api/v1/x", { host }))).status !== 421;
+    (await serverWith([], { allowedHosts }).handle(request("/api/v1/x", { host }))).status !== 421;
 
   test.each(["localhost", "localhost:3000", "app.localhost", "127.0.0.1:80", "[::1]:4480", "LOCALHOST"])(
     "%s is always allowed",
@@ -206,6 +206,6 @@ describe("allowed hosts", () => {
     const headers = new Headers(made.headers);
     headers.set("host", "evil.example");
     Object.defineProperty(made, "headers", { value: headers });
-    expect((await hostWith([]).handle(made)).status).toBe(421);
+    expect((await serverWith([]).handle(made)).status).toBe(421);
   });
 });

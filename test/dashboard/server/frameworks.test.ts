@@ -11,8 +11,8 @@ import Koa from "koa";
 import { beforeAll, describe, expect, test } from "vitest";
 import { ensurePage } from "../../../scripts/build-page.ts";
 import { type Dashboard, toNodeHandler } from "../../../src/dashboard/index.ts";
-import { byHeader, hostWith } from "../support/host.ts";
 import { closed, listening, type Probe, probeDashboard, serve } from "../support/served.ts";
+import { byHeader, serverWith } from "../support/server.ts";
 
 beforeAll(ensurePage);
 
@@ -120,7 +120,8 @@ const frameworks: Record<string, (dashboard: Dashboard) => Promise<Mounted>> = {
   },
 
   "route handlers of Next": (dashboard) => {
-    // app/admin/jobs/[[...path]]/route.ts exports the handler under the name of each method, and Next passes parameters.
+    // app/admin/jobs/[[...path]]/route.ts exports the handler under the name of each method, and Next passes
+    // parameters.
     const routes: Record<string, Dashboard> = { GET: dashboard, POST: dashboard, DELETE: dashboard };
     return serveFetch((request) => {
       const context = { params: Promise.resolve({ path: ["runs"] }) };
@@ -129,7 +130,7 @@ const frameworks: Record<string, (dashboard: Dashboard) => Promise<Mounted>> = {
   },
 };
 
-/** Those that report the path of the mount; the others get it as an option. */
+/** Frameworks that report the path of the mount; the others get it as an option. */
 const KNOWS_MOUNT = ["Express", "Express behind helmet and a body parser", "Express in a router", "Nest"];
 
 describe.each(Object.entries(frameworks))("%s", (name, mount) => {
@@ -313,7 +314,7 @@ async function rawRequest(port: string, line: string, host = "localhost"): Promi
 
 test("a slow reader slows the source of a stream down", async () => {
   let pulled = 0;
-  const host = hostWith([
+  const routed = serverWith([
     {
       method: "GET",
       path: "/api/v1/endless",
@@ -329,9 +330,9 @@ test("a slow reader slows the source of a stream down", async () => {
         ),
     },
   ]);
-  const dashboard = Object.assign((request: Request) => host.handle(request), {
+  const dashboard = Object.assign((request: Request) => routed.handle(request), {
     basePath: "",
-    close: () => host.close(),
+    close: () => routed.close(),
   });
   const server = createServer(toNodeHandler(dashboard));
   const origin = await listening(server);
@@ -348,7 +349,7 @@ test("a slow reader slows the source of a stream down", async () => {
     expect(pulled).toBeLessThan(1000);
     socket.destroy();
   } finally {
-    await host.close();
+    await server.close();
     await closed(server);
   }
 });

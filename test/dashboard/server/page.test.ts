@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ensurePage } from "../../../scripts/build-page.ts";
 import { dashboard } from "../../../src/dashboard/index.ts";
 import { PageFiles } from "../../../src/dashboard/server/page-files.ts";
-import { byHeader, hostWith, request, unopened } from "../support/host.ts";
+import { byHeader, request, serverWith, unopened } from "../support/server.ts";
 
 beforeAll(ensurePage);
 
@@ -90,7 +90,7 @@ test("the page has who uses it, and no text in it can end its element", async ()
 test("the page has the API's answers, and comes without those that fail or take long", async () => {
   const answers = async (handler: () => Promise<never> | { body: unknown }) => {
     const meta = { method: "GET", path: "/api/v1/meta", role: "viewer", handler } as const;
-    const response = await hostWith([meta]).handle(request("/"));
+    const response = await serverWith([meta]).handle(request("/"));
     return bootstrapOf(await response.text()).meta;
   };
   expect(await answers(() => ({ body: { version: "9" } }))).toEqual({ version: "9" });
@@ -169,7 +169,7 @@ describe("files in a folder", () => {
   const folder = mkdtempSync(join(tmpdir(), "punctual-page-"));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("that has no page yet are reported, and read once they are there", async () => {
+  test("that has no page yet are reported, and read once they exist", async () => {
     const files = new PageFiles(folder);
     await expect(files.index()).rejects.toMatchObject({ status: 503, code: "PAGE_MISSING" });
     expect(await files.has("assets/a.js")).toBe(false);

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { dashboard, startDashboard } from "../../../src/dashboard/index.ts";
 import { Punctual } from "../../../src/index.ts";
 import { open } from "../../api/support/instance.ts";
-import { byHeader, request, unopened } from "../support/host.ts";
+import { byHeader, request, unopened } from "../support/server.ts";
 
 const TOKEN = "a token of a test 123";
 

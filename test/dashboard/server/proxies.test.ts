@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { ensurePage } from "../../../scripts/build-page.ts";
 import { startDashboard, toNodeHandler } from "../../../src/dashboard/index.ts";
-import { unopened } from "../support/host.ts";
 import { PREFIX, proxy } from "../support/proxy.ts";
 import { probeDashboard, serve } from "../support/served.ts";
+import { unopened } from "../support/server.ts";
 
 beforeAll(ensurePage);
 

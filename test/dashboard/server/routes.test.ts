@@ -3,7 +3,7 @@ import { dashboard } from "../../../src/dashboard/index.ts";
 import { HttpProblem } from "../../../src/dashboard/server/problem.ts";
 import type { Route, RouteContext } from "../../../src/dashboard/server/route.ts";
 import { PunctualError } from "../../../src/index.ts";
-import { byHeader, hostWith, problemOf, request, unopened } from "../support/host.ts";
+import { byHeader, problemOf, request, serverWith, unopened } from "../support/server.ts";
 
 const route = (path: string, handler: Route["handler"], method: Route["method"] = "GET"): Route => ({
   method,
@@ -14,14 +14,14 @@ const route = (path: string, handler: Route["handler"], method: Route["method"] 
 
 describe("a path", () => {
   const show = ({ params, query }: RouteContext) => ({ body: { params, query: [...query] } });
-  const host = hostWith([
+  const server = serverWith([
     route("jobs/:name", show),
     route("jobs/:name/pause", show, "POST"),
     route("runs/:id", show),
     route("runs/changes", () => ({ body: "fixed" })),
     route("runs/:id/logs", show),
   ]);
-  const get = async (path: string) => (await host.handle(request(`/api/v1/${path}`))).json();
+  const get = async (path: string) => (await server.handle(request(`/api/v1/${path}`))).json();
 
   test.each(["a/b", "a.b", "a b", "ä & ö", "a%2Fb", "..a", ":name", "50%", "a?b#c"])(
     "may contain the name %j",
@@ -44,20 +44,20 @@ describe("a path", () => {
     ["runs/1/logs/2", 404, "NO_ROUTE"],
     ["jobs/%E0%A4%A", 400, "INVALID_PATH"],
   ])("%s is refused", async (path, status, code) => {
-    expect(await problemOf(await host.handle(request(`/api/v1/${path}`)))).toEqual([status, code]);
+    expect(await problemOf(await server.handle(request(`/api/v1/${path}`)))).toEqual([status, code]);
   });
 
   test("has its methods in Allow", async () => {
-    const response = await host.handle(request("/api/v1/jobs/a/pause"));
+    const response = await server.handle(request("/api/v1/jobs/a/pause"));
     expect([response.status, response.headers.get("allow")]).toEqual([405, "POST"]);
-    const other = await host.handle(request("/api/v1/jobs/a", { method: "POST" }));
+    const other = await server.handle(request("/api/v1/jobs/a", { method: "POST" }));
     expect([other.status, other.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
-    const options = await host.handle(request("/api/v1/jobs/a", { method: "OPTIONS" }));
+    const options = await server.handle(request("/api/v1/jobs/a", { method: "OPTIONS" }));
     expect([options.status, options.headers.get("access-control-allow-origin")]).toEqual([405, null]);
   });
 
   test("answers HEAD without a body", async () => {
-    const response = await host.handle(request("/api/v1/runs/12", { method: "HEAD" }));
+    const response = await server.handle(request("/api/v1/runs/12", { method: "HEAD" }));
     expect([response.status, response.headers.get("content-length"), await response.text()]).toEqual([
       200,
       "33",
@@ -68,7 +68,7 @@ describe("a path", () => {
 
 describe("an error of a route", () => {
   const failing = (error: unknown) =>
-    hostWith([
+    serverWith([
       route("fail", () => {
         throw error;
       }),
@@ -111,7 +111,7 @@ describe("an error of a route", () => {
   test("that is not known is logged and not sent", async () => {
     const logged: string[] = [];
     const logger = { debug() {}, info() {}, warn() {}, error: (line: string) => void logged.push(line) };
-    const host = hostWith(
+    const server = serverWith(
       [
         route("fail", () => {
           throw new Error("password hunter2");
@@ -119,7 +119,7 @@ describe("an error of a route", () => {
       ],
       { logger },
     );
-    const response = await host.handle(request("/api/v1/fail"));
+    const response = await server.handle(request("/api/v1/fail"));
     const text = await response.text();
     expect([response.status, text.includes("hunter2")]).toEqual([500, false]);
     expect(logged.join()).toContain("hunter2");
@@ -134,24 +134,24 @@ describe("authentication", () => {
     ["returns an unknown role", () => ({ user: "eve", role: "root" })],
     ["returns no name", () => ({ role: "admin" })],
   ])("that %s lets nobody in", async (_, auth) => {
-    const response = await hostWith([], { auth: auth as never }).handle(request(path));
+    const response = await serverWith([], { auth: auth as never }).handle(request(path));
     expect(await problemOf(response)).toEqual([500, "INTERNAL"]);
   });
 
   test("that returns undefined lets nobody in", async () => {
-    const response = await hostWith([], { auth: (() => undefined) as never }).handle(request(path));
+    const response = await serverWith([], { auth: (() => undefined) as never }).handle(request(path));
     expect(response.status).toBe(401);
   });
 
   test("may send a response of its own", async () => {
     const auth = () => Response.redirect("http://localhost/login", 302);
-    const response = await hostWith([], { auth }).handle(request("/"));
+    const response = await serverWith([], { auth }).handle(request("/"));
     expect([response.status, response.headers.get("location")]).toEqual([302, "http://localhost/login"]);
   });
 
   test("is needed for the page and its files too", async () => {
     for (const page of ["/", "/runs", "/assets/index.js", "/index.html"]) {
-      const response = await hostWith([]).handle(request(page, { role: null }));
+      const response = await serverWith([]).handle(request(page, { role: null }));
       expect([page, response.status]).toEqual([page, 401]);
     }
   });
@@ -193,7 +193,7 @@ describe("without authentication", () => {
 });
 
 test("every response has the security headers", async () => {
-  const host = hostWith([
+  const server = serverWith([
     route("json", () => ({ body: 1 })),
     route("stream", () => new Response("data", { headers: { "content-security-policy": "default-src *" } })),
     route("fail", () => {
@@ -203,7 +203,7 @@ test("every response has the security headers", async () => {
   const paths = ["json", "stream", "fail", "none"].map((path) => `/api/v1/${path}`);
   for (const path of [...paths, "/", "/assets/none.js"]) {
     for (const role of ["admin", null] as const) {
-      const { headers } = await host.handle(request(path, { role }));
+      const { headers } = await server.handle(request(path, { role }));
       expect([path, Object.fromEntries(headers)]).toEqual([
         path,
         expect.objectContaining({

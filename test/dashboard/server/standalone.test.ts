@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { ensurePage } from "../../../scripts/build-page.ts";
 import { type StartDashboardOptions, startDashboard } from "../../../src/dashboard/index.ts";
 import { TestClock } from "../../../src/testing/index.ts";
-import { problemOf, unopened } from "../support/host.ts";
+import { problemOf, unopened } from "../support/server.ts";
 
 beforeAll(ensurePage);
 

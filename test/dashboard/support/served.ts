@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Dashboard } from "../../../src/dashboard/index.ts";
 import type { DashboardOptions } from "../../../src/dashboard/server/options.ts";
 import type { Route } from "../../../src/dashboard/server/route.ts";
-import { hostWith } from "./host.ts";
+import { serverWith } from "./server.ts";
 
 /** A dashboard whose routes show what reaches them, and what they have been told. */
 export interface Probe {
@@ -56,10 +56,10 @@ export function probeDashboard(options: DashboardOptions = {}): Probe {
         });
       }),
   });
-  const host = hostWith(routes, options);
-  const dashboard = Object.assign((request: Request) => host.handle(request), {
+  const server = serverWith(routes, options);
+  const dashboard = Object.assign((request: Request) => server.handle(request), {
     basePath: options.basePath ?? "",
-    close: () => host.close(),
+    close: () => server.close(),
   });
   return { dashboard, aborted, reached };
 }

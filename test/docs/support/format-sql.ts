@@ -1,4 +1,5 @@
-// Breaks a statement over lines. Only white space changes, and only where the text already has some or beside a bracket.
+// Breaks a statement over lines. Only white space changes, and only where the text already has some or beside a
+// bracket.
 
 const WIDTH = 110;
 

@@ -31,7 +31,7 @@ function cells(line: string): string[] {
     .map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
-/** What is written as code in a text. */
+/** Returns the parts of a text that are written as code. */
 export function codeIn(text: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map(([, code]) => code!);
 }

@@ -1,5 +1,6 @@
-// Prints the source files whose code one dispatch, one tick or one run of a worker executes, as JSON. Arguments: what to
-// record, and the URL of an empty database. V8's precise coverage counts calls, so nothing depends on reading the code.
+// Prints the source files whose code one dispatch, one tick or one run of a worker executes, as JSON. Arguments: what
+// to record, and the URL of an empty database. V8's precise coverage counts calls, so nothing depends on reading the
+// code.
 import { Session } from "node:inspector/promises";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -155,7 +155,7 @@ async function reap({ store, record }: RecordingStore, clock: TestClock): Promis
   ];
 }
 
-/** What each golden file shows. */
+/** Contents of each golden file. */
 export const operations: Record<"insert" | "claim" | "settle" | "tick" | "reap", Scenes> = {
   insert,
   claim: claimScenes,

@@ -1,5 +1,6 @@
 // Several clients in one process, each on connections of its own, that claim and settle as fast as they can. Arguments:
-// URL, name, clients, milliseconds, "closed" or "open" gates, queues. What they see goes to standard output, a line for each run.
+// URL, name, clients, milliseconds, "closed" or "open" gates, queues. What they see goes to standard output, a line for
+// each run.
 import type { ClaimedRun, Settlement, Store } from "../../../src/store/store.ts";
 import { yieldToEventLoop } from "../../../src/time.ts";
 import { type HeldRun, hold, startNext } from "../../conformance/support/chain-order.ts";

@@ -41,7 +41,7 @@ async function supervise(jobs: Punctual, options: SuperviseOptions = {}): Promis
 const ways: Record<Way, () => Promise<unknown>> = {
   async two() {
     const [first, second] = [instance("first"), instance("second")];
-    // So that the second instance's database answers before the first one's, in the parent only.
+    // The second instance's database answers before the first one's, in the parent only.
     if (!isChild) await second.dispatch("who");
     if (!isChild) void first.dispatch("who");
     await Promise.all([supervise(first), supervise(second)]);

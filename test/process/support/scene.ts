@@ -22,7 +22,7 @@ export interface Row {
   [column: string]: string | number | null;
 }
 
-/** One database, one journal, and the processes on them. The test's own process dispatches and reads, but never works. */
+/** One database, one journal, and the processes on them. The test's own process dispatches and reads only. */
 export class Scene {
   readonly folder: string = mkdtempSync(join(tmpdir(), "punctual-process-"));
   readonly path: string = join(this.folder, "jobs.db");

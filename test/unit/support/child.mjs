@@ -1,5 +1,5 @@
-// A child process without jobs. It begins only the first of the runs that one message assigns, and drops the others, as a
-// child does whose only slot stays in use.
+// A child process without jobs. It begins only the first of the runs that one message assigns, and drops the others, as
+// a child does whose only slot stays in use.
 const send = (...punctual) => process.send({ punctual });
 
 process.on("message", ({ punctual }) => {

@@ -30,7 +30,7 @@ export function workerOver(
     counts: { settled() {} } as unknown as WorkerParts["counts"],
     logbook: { holds: () => false } as unknown as WorkerParts["logbook"],
     logger: toLogger(false),
-    instance: {},
+    engine: {},
     random: () => 0,
     nextSeq: () => 1,
     known: {

@@ -16,14 +16,14 @@ export function isUntouched({ queues, nextTicks, tiles }: Overview): boolean {
   );
 }
 
-/** What a new installation shows: the way to the first run. */
+/** The overview of a new installation: how to make the first run. */
 export function Welcome() {
   return (
     <section class="panel welcome" aria-label="First steps">
       <div class="stack">
         <h2>Nothing ran yet</h2>
         <p class="muted">
-          Define a job, dispatch a run, and start a worker. This page fills as soon as one is there.
+          Define a job, dispatch a run, and start a worker. This page fills as soon as one works.
         </p>
         <CommandLine command="punctual work" />
       </div>

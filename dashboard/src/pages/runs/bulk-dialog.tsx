@@ -12,7 +12,7 @@ import type { RunRow } from "./use-runs.ts";
 
 export type Action = "retry" | "cancel" | "delete";
 
-/** What the user is about to do: to these runs, or to all that match a query. */
+/** The action that the user is about to take: on these runs, or on all that match a query. */
 export interface BulkRequestDraft {
   action: Action;
   ids?: readonly number[];

@@ -81,7 +81,7 @@ export function NoRuns({ view: { q, before, zone }, list, onSearch }: NoRunsProp
 /** A query with more parts than this is not searched again without each of them. */
 const MOST_PARTS = 6;
 
-/** What would match without one part of the query: the part that excludes most comes first. */
+/** Matches without one part of the query: the part that excludes most comes first. */
 function Relaxed({ q, zone }: { q: string; zone: string }) {
   const found = useSignal<readonly { without: string; rest: string; count: Count }[]>([]);
   useEffect(() => {

@@ -2,7 +2,7 @@ import type { Problem } from "../../../../src/dashboard/api/contract.ts";
 import { Icon } from "../../components/icon.tsx";
 import { faultIn } from "../../query/fault.ts";
 
-/** What is wrong with a query, with the part that the message names underlined. */
+/** The error in a query, with the part that the message names underlined. */
 export function QueryProblem({ q, problem }: { q: string; problem: Problem }) {
   const fault = faultIn(q, problem.detail);
   return (

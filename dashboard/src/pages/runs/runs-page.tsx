@@ -16,7 +16,7 @@ import { useSelection } from "./selection.ts";
 import { StateTabs } from "./state-tabs.tsx";
 import { useRuns } from "./use-runs.ts";
 
-/** What the list shows, as the address has it. */
+/** Contents of the list, as the address has them. */
 export interface RunsView {
   q: string;
   before: number | null;

@@ -12,7 +12,7 @@ import { navigate } from "../../router/router.ts";
 import { may } from "../../state/meta.ts";
 import { visibleText } from "../../text/visible.ts";
 
-type Asked = "run" | "pause" | null;
+type RequestedAction = "run" | "pause" | null;
 
 interface ScheduleActionProps {
   schedule: ScheduleView & { commands?: ScheduleDetail["commands"] };
@@ -21,8 +21,8 @@ interface ScheduleActionProps {
 
 /** Actions of a schedule in a row of a table. */
 export function ScheduleMenu({ schedule, refresh }: ScheduleActionProps) {
-  const asked = useSignal<Asked>(null);
-  const ask = (what: Asked) => () => {
+  const asked = useSignal<RequestedAction>(null);
+  const ask = (what: RequestedAction) => () => {
     asked.value = what;
   };
   return (
@@ -54,8 +54,8 @@ export function ScheduleMenu({ schedule, refresh }: ScheduleActionProps) {
 
 /** Actions of a schedule on its own page. */
 export function ScheduleButtons({ schedule, refresh }: ScheduleActionProps) {
-  const asked = useSignal<Asked>(null);
-  const ask = (what: Asked) => () => {
+  const asked = useSignal<RequestedAction>(null);
+  const ask = (what: RequestedAction) => () => {
     asked.value = what;
   };
   if (!may("operator")) return null;
@@ -87,7 +87,7 @@ function Dialogs({
   asked,
   refresh,
   onClose,
-}: ScheduleActionProps & { asked: Asked; onClose(): void }) {
+}: ScheduleActionProps & { asked: RequestedAction; onClose(): void }) {
   const { id, job, commands } = schedule;
   const name = visibleText(job);
   const run = async () => {

@@ -53,7 +53,7 @@ const COLUMNS: Column<AuditEntry>[] = [
   { key: "source", title: "Source", card: "hide", cell: ({ source }) => <Name>{source}</Name> },
 ];
 
-/** What operators did: who, when, to what. */
+/** Actions of operators: who, when, on what. */
 export function AuditPage() {
   const limit = settings.value.pageSize;
   const resource = useResource("GET /audit", { query: { limit } });

@@ -7,16 +7,16 @@ import { perform } from "../../components/perform.ts";
 import { may } from "../../state/meta.ts";
 import { visibleText } from "../../text/visible.ts";
 
-type Asked = "Pause" | "Stop";
+type RequestedAction = "Pause" | "Stop";
 
 /** Pauses, resumes or stops a worker. A worker that was asked to stop cannot be asked for anything else. */
 export function WorkerMenu({ worker, refresh }: { worker: WorkerView; refresh(): void }) {
-  const asked = useSignal<Asked | null>(null);
+  const asked = useSignal<RequestedAction | null>(null);
   const { id } = worker;
   const last = worker.request?.action;
   if (worker.state !== "live" || last === "stop") return null;
   const label = `worker ${visibleText(`${worker.host}:${worker.pid}`)}`;
-  const ask = (what: Asked | null) => () => {
+  const ask = (what: RequestedAction | null) => () => {
     asked.value = what;
   };
   // The three routes take the same.

@@ -172,7 +172,7 @@ function Queues({ worker }: { worker: WorkerView }) {
   );
 }
 
-/** What a worker executes now; of a silent one, what happens to it. */
+/** Runs that a worker executes now; of a silent one, what happens to them. */
 function Now({ worker }: { worker: WorkerView }) {
   const silent = worker.state === "silent";
   if (!silent && worker.request === null && worker.running.length === 0) return null;
@@ -202,7 +202,7 @@ function Now({ worker }: { worker: WorkerView }) {
   );
 }
 
-/** What an operator has asked of a worker, and whether it has obeyed. */
+/** The request of an operator to a worker, and whether it has obeyed. */
 function Requested({ worker, request }: { worker: WorkerView; request: WorkerRequestView }) {
   return (
     <p class={request.obeyed ? "muted" : "warm"}>

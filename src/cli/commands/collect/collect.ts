@@ -9,8 +9,8 @@ import type { Cli } from "../../cli.ts";
 import { duration, integer, type QueueChoice, queues } from "../../input/arguments.ts";
 import { Signals } from "../../input/signals.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
+import { OutcomeCounts } from "../work/outcome-counts.ts";
 import { summary, unwrittenExit } from "../work/summary.ts";
-import { Tally } from "../work/tally.ts";
 import { printDue } from "./due.ts";
 
 interface Options {
@@ -50,7 +50,7 @@ export default function collect(command: Command, cli: Cli): void {
       const jobs = await cli.load(options.keepGoing ? "keep-going" : "refuse");
       const served = toWeightedQueues(options.queues?.options ?? {});
       if (options.dryRun) return printDue(jobs, served, schedules, output);
-      const tally = new Tally(jobs);
+      const outcomeCounts = new OutcomeCounts(jobs);
       const signals = new Signals();
       const startedAt = systemClock.monotonic();
       const { maxTime, maxJobs, drainTimeout, batch, queues } = options;
@@ -76,17 +76,23 @@ export default function collect(command: Command, cli: Cli): void {
         }),
       );
       await working.finally(cancel);
-      const unwritten = unwrittenExit(tally, jobs);
+      const unwritten = unwrittenExit(outcomeCounts, jobs);
       const wasStopped = isOver || signals.first !== null || unwritten !== null;
       // A worker prunes once a minute; without workers, only this pass does.
       if (!wasStopped) await jobs.prune();
       const ms = Math.round(systemClock.monotonic() - startedAt);
-      if (output.isJson) output.json({ ran: tally.ran, ms, ...tally.counts, troubles: tally.failedAttempts });
+      if (output.isJson)
+        output.json({
+          ran: outcomeCounts.ran,
+          ms,
+          ...outcomeCounts.counts,
+          troubles: outcomeCounts.failedAttempts,
+        });
       // After a stop the database is asked nothing more: it may be the reason for the stop.
-      else output.print(summary(tally, ms, wasStopped ? null : await dueRuns(jobs, served)));
+      else output.print(summary(outcomeCounts, ms, wasStopped ? null : await dueRuns(jobs, served)));
       if (unwritten) throw unwritten;
       if (signals.forced !== null) throw new Exit(signals.forced);
-      if (tally.counts.failed > 0) throw new Exit(exitCodes.failed);
+      if (outcomeCounts.counts.failed > 0) throw new Exit(exitCodes.failed);
     });
 }
 

@@ -7,7 +7,7 @@ import { type Finding, warning } from "../../views/finding.ts";
 
 type Rate = NonNullable<StatusReport["queues"][number]["rate"]>;
 
-/** Warns about rates of jobs and queues that the code or the config here defines otherwise than the database has them. */
+/** Warns about rates of jobs and queues that the code or the config here defines differently from the database. */
 export function compareRates(
   jobs: Punctual,
   status: StatusReport,

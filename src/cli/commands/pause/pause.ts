@@ -15,7 +15,7 @@ import { operatorName, recordAction } from "../../record-action.ts";
 import { stamp } from "../../render/formats.ts";
 import { pageOf } from "../../render/page.ts";
 import { findSchedules } from "../schedule/schedule-info.ts";
-import { findWorkers, OBEYED_SOON, workerLabel } from "../workers/find-workers.ts";
+import { findWorkers, hostAndPid, OBEYED_SOON } from "../workers/find-workers.ts";
 
 const PAUSABLE_KINDS = ["queue", "job", "schedule", "worker"] as const;
 type PausableKind = (typeof PAUSABLE_KINDS)[number];
@@ -122,7 +122,7 @@ async function targetsOf(
   }
   if (kind === "worker") {
     const found = await findWorkers(jobs, names);
-    return found.map((worker) => ({ kind, name: workerLabel(worker), id: worker.id }));
+    return found.map((worker) => ({ kind, name: hostAndPid(worker), id: worker.id }));
   }
   if (kind === "job") {
     const known = (await jobs.status()).jobs.map(({ name }) => name);

@@ -20,7 +20,7 @@ const CHOICES = {
 export default function reopen(command: Command, cli: Cli): void {
   command
     .description(
-      "Reopen rates that run.slowDown() of a handler has closed. Starts still count: a rate that is spent stays closed.",
+      "Reopen rates that run.slowDown() of a handler has closed. Earlier starts still count: a rate that has used up its starts stays closed.",
     )
     .addArgument(new Argument("<what>", "the kind").choices(["job", "queue", "limit"]))
     .argument("<name>", "its name; of a job, the rates of all its keys are reopened too")
@@ -48,7 +48,7 @@ export default function reopen(command: Command, cli: Cli): void {
     });
 }
 
-/** Throws if the database does not have it: a mistyped name reopens nothing. */
+/** Throws if no job, queue or limit has this name: it was probably mistyped. */
 async function checkKnown(jobs: Punctual, what: keyof typeof CHOICES, name: string): Promise<void> {
   const status = await jobs.status();
   const lists = { job: status.jobs, queue: status.queues, limit: status.limits };

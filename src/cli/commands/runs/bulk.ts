@@ -35,8 +35,8 @@ export interface Operation {
   past: string;
   /** States that `--where` selects; runs in other states are ignored. */
   states: RunState[];
-  /** States that `--where` selects if the query names no state. Default: `states`. */
-  meant?: RunState[];
+  /** States that `--where` selects if the query names none. Default: `states`. */
+  defaultStates?: RunState[];
   /** End of the question; if set, the command asks for confirmation of any number of runs. */
   question?: string;
   /**
@@ -46,8 +46,8 @@ export interface Operation {
   act(jobs: Punctual, id: number, only: RunState[] | undefined): Promise<string>;
 }
 
-/** Above this number the command asks for confirmation; on a terminal it asks for every query. */
-const UNASKED = 100;
+/** Most runs that the command changes without confirmation. With `--where` on a terminal it always asks. */
+const MOST_UNCONFIRMED = 100;
 /** Operations in parallel. Each is a transaction on one run, so that they do not block each other. */
 const AT_ONCE = 8;
 /** Most runs that `--dry-run` lists. */
@@ -113,7 +113,7 @@ export async function operate(
   const chosen = found.slice(0, limit);
   if (dryRun) return printMatches(cli, jobs, operation, chosen);
   const { verb, question } = operation;
-  const many = chosen.length > UNASKED || (where !== undefined && canAsk(cli));
+  const many = chosen.length > MOST_UNCONFIRMED || (where !== undefined && canAsk(cli));
   if ((many || question !== undefined) && chosen.length > 0) {
     await confirm(cli, `${sentenceCase(verb)} ${counted(chosen.length, "run")}${question ?? ""}?`);
   }
@@ -126,7 +126,7 @@ export async function operate(
       await Promise.all(group.map((id) => operateOn(jobs, operation, { id, only }, counts)));
       // SQLite answers synchronously: without this, a signal would not be handled.
       await yieldToEventLoop();
-      if (!cli.output.isQuiet && chosen.length > UNASKED) bar.update(counts.total);
+      if (!cli.output.isQuiet && chosen.length > MOST_UNCONFIRMED) bar.update(counts.total);
     }
   } finally {
     bar.end();
@@ -134,7 +134,7 @@ export async function operate(
   }
   if (counts.done.size > 0) {
     const details = { ...Object.fromEntries(counts.done), skipped: Object.fromEntries(counts.skipped) };
-    const target = where ?? listed(named);
+    const target = where ?? idText(named);
     await recordAction(cli, jobs, { action: `run.${verb}`, target, details });
   }
   tell(cli, operation, counts, chosen.length);
@@ -144,14 +144,18 @@ export async function operate(
 }
 
 /** Returns the states of runs that a query means, and throws if it selects nothing. */
-function allowedBy(where: string, { verb, states, meant = states }: Operation, timezone: string): RunState[] {
+function allowedBy(
+  where: string,
+  { verb, states, defaultStates = states }: Operation,
+  timezone: string,
+): RunState[] {
   const now = systemClock.now();
   const { where: conditions } = toQuery({ where, timezone }, now, "--where");
   checkSelects(conditions, verb, { now, what: "--where" });
-  return statesIn(conditions).filter((state) => (namesState(where) ? states : meant).includes(state));
+  return statesIn(conditions).filter((state) => (namesState(where) ? states : defaultStates).includes(state));
 }
 
-/** Acts on one run. With `only` it matched the query, so its state allowed the operation then. */
+/** Acts on one run. `only`: the run was found by the query, in a state that allowed the operation. */
 async function operateOn(
   jobs: Punctual,
   { act }: Operation,
@@ -220,8 +224,8 @@ async function matchingIds(cli: Cli, jobs: Punctual, states: RunState[], options
   return ids;
 }
 
-/** The ids, the first hundred of them. */
-function listed(ids: number[]): string {
+/** Returns at most the first 100 ids as text. */
+function idText(ids: number[]): string {
   return `${ids.slice(0, 100).join(", ")}${ids.length > 100 ? `, … (${ids.length})` : ""}`;
 }
 

@@ -15,7 +15,7 @@ export default function remove(command: Command, cli: Cli): void {
           verb: "delete",
           past: "deleted",
           states: [...finishedStates, "scheduled", "ready"],
-          meant: finishedStates,
+          defaultStates: finishedStates,
           act: async (jobs, id, only) => {
             await jobs.remove(id, { only });
             return "deleted";

@@ -18,7 +18,7 @@ export default function retry(command: Command, cli: Cli): void {
           verb: "retry",
           past: "retried",
           states: finishedStates,
-          meant: ["failed"],
+          defaultStates: ["failed"],
           act: async (jobs, id) => {
             await jobs.retry(id, at);
             return "retried";

@@ -39,10 +39,10 @@ export function statusPicture(
   }
   if (report.defined === 0) return { head, body: emptyHint(report, page), foot: [] };
   if (views.length === 0) return { head, body: ["No job is failing."], foot: [] };
-  const inOrder = sorted(views, sort);
-  const [titles, ...body] = table(jobColumns(leases, report.now, page), inOrder, page);
+  const sortedJobs = sorted(views, sort);
+  const [titles, ...body] = table(jobColumns(leases, report.now, page), sortedJobs, page);
   const foot = [...missingWorkerHint(report, page), hintLine(views, page)].filter((line) => line !== null);
-  const subjects = inOrder.map(({ job }) => ({ job: job.name }));
+  const subjects = sortedJobs.map(({ job }) => ({ job: job.name }));
   return { head: [...head, titles!], body, foot: foot.length === 0 ? [] : ["", ...foot], subjects };
 }
 

@@ -3,7 +3,7 @@ import { type Outcome, outcomeRules } from "../../../run/states.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { plain } from "../../output/output.ts";
 import { counted } from "../../render/formats.ts";
-import type { FailedAttempt, Tally } from "./tally.ts";
+import type { FailedAttempt, OutcomeCounts } from "./outcome-counts.ts";
 
 /** Outcomes in the order of the summary. */
 const ORDER = [...(Object.keys(outcomeRules) as Outcome[]), "lost"] as const;
@@ -12,20 +12,24 @@ const MOST_SHOWN = 3;
 const MOST_UNWRITTEN = 10;
 
 /**
- * `ran 14 runs in 1.2 s: 13 completed, 1 retried (send-invoice: connect ETIMEDOUT, again in 8 s)`. `left`: runs that are
- * due and could not start; null: not counted, because the worker was stopped.
+ * `ran 14 runs in 1.2 s: 13 completed, 1 retried (send-invoice: connect ETIMEDOUT, again in 8 s)`. `left`: runs that
+ * are due and could not start; null: not counted, because the worker was stopped.
  */
-export function summary(tally: Tally, ms: number, left: number | null): string {
-  if (tally.ran === 0 && tally.counts.released === 0 && tally.unwritten.length === 0) {
+export function summary(outcomeCounts: OutcomeCounts, ms: number, left: number | null): string {
+  if (
+    outcomeCounts.ran === 0 &&
+    outcomeCounts.counts.released === 0 &&
+    outcomeCounts.unwritten.length === 0
+  ) {
     if (left === null) return "ran nothing: it was stopped";
     if (left === 0) return "ran nothing: nothing is due";
     return `ran nothing: ${counted(left, "due run")} could not start. To see why: punctual doctor, punctual show <id>`;
   }
-  return `ran ${counted(tally.ran, "run")} in ${seconds(ms)}: ${outcomes(tally)}`;
+  return `ran ${counted(outcomeCounts.ran, "run")} in ${seconds(ms)}: ${outcomes(outcomeCounts)}`;
 }
 
 /** `13 completed, 1 failed (send-invoice: connect ETIMEDOUT)` */
-export function outcomes({ counts, failedAttempts, unwritten }: Tally): string {
+export function outcomes({ counts, failedAttempts, unwritten }: OutcomeCounts): string {
   const reasons: Partial<Record<(typeof ORDER)[number], string>> = {
     retried: reasonsOf(failedAttempts.filter(({ again }) => again !== null)),
     failed: reasonsOf(failedAttempts.filter(({ again }) => again === null)),
@@ -58,7 +62,7 @@ export function seconds(ms: number): string {
 }
 
 /** Returns the error of a worker that could not write outcomes to its database; null: all were written. */
-export function unwrittenExit({ unwritten }: Tally, jobs: Punctual): Exit | null {
+export function unwrittenExit({ unwritten }: OutcomeCounts, jobs: Punctual): Exit | null {
   if (unwritten.length === 0) return null;
   const leases = new Map(jobs.definitions().map(({ name, settings }) => [name, settings.lease]));
   const longest = Math.max(...unwritten.map(({ job }) => leases.get(job) ?? 0));

@@ -2,14 +2,15 @@ import { isatty } from "node:tty";
 import { allowWork } from "../../../job-file-loader.ts";
 import type { Punctual } from "../../../punctual.ts";
 import { systemClock, toMilliseconds } from "../../../time.ts";
+import { DEFAULT_GRACE } from "../../../worker/options.ts";
 import type { Cli } from "../../cli.ts";
 import { Signals } from "../../input/signals.ts";
 import { Exit, exitCodes } from "../../output/exit-codes.ts";
 import { counted, duration } from "../../render/formats.ts";
 import { watchFolders } from "./file-watch.ts";
 import type { WorkOptions } from "./options.ts";
+import { OutcomeCounts } from "./outcome-counts.ts";
 import { outcomes, unwrittenExit } from "./summary.ts";
-import { Tally } from "./tally.ts";
 
 /** Options of `work` with the defaults of the config applied. */
 export interface WorkPlan extends WorkOptions {
@@ -21,10 +22,10 @@ export interface WorkPlan extends WorkOptions {
 /** Works until it is stopped, prints the outcomes and throws the exit code. */
 export async function runWorkSession(cli: Cli, jobs: Punctual, plan: WorkPlan): Promise<void> {
   const { output } = cli;
-  const tally = new Tally(jobs);
+  const outcomeCounts = new OutcomeCounts(jobs);
   const signals = new Signals();
   const startedAt = systemClock.monotonic();
-  const grace = toMilliseconds(plan.drainTimeout ?? 30);
+  const grace = toMilliseconds(plan.drainTimeout ?? DEFAULT_GRACE);
   let overdue = false;
   const cancels: (() => void)[] = [];
   const later = (ms: number, act: () => void) =>
@@ -38,14 +39,16 @@ export async function runWorkSession(cli: Cli, jobs: Punctual, plan: WorkPlan): 
   const { maxTime } = plan;
   if (maxTime !== undefined) {
     later(toMilliseconds(maxTime), () => {
-      const running = counted(tally.running, "run");
+      const running = counted(outcomeCounts.running, "run");
       output.note(`--max-time ${duration(toMilliseconds(maxTime))} is over: finishing ${running}`);
       void jobs.stop();
     });
   }
   process.on("SIGUSR2", () => {
     const up = duration(systemClock.monotonic() - startedAt);
-    output.complain(`up ${up}, ${tally.running} running; ${outcomes(tally)}${children(jobs, plan)}`);
+    output.complain(
+      `up ${up}, ${outcomeCounts.running} running; ${outcomes(outcomeCounts)}${children(jobs, plan)}`,
+    );
   });
   process.on("SIGHUP", () => {
     if (windowIsGone()) void jobs.stop();
@@ -59,16 +62,16 @@ export async function runWorkSession(cli: Cli, jobs: Punctual, plan: WorkPlan): 
   await allowWork(() => begin(jobs, plan)).finally(() => {
     for (const cancel of cancels) cancel();
   });
-  const unwritten = unwrittenExit(tally, jobs);
+  const unwritten = unwrittenExit(outcomeCounts, jobs);
   output.note(
-    `${unwritten ? "stopped while the database was unavailable" : "drained"}. ${outcomes(tally)}. bye`,
+    `${unwritten ? "stopped while the database was unavailable" : "drained"}. ${outcomes(outcomeCounts)}. bye`,
   );
   if (signals.forced !== null && !unwritten) throw new Exit(signals.forced);
   if (unwritten) throw unwritten;
-  if (overdue && tally.counts.released > 0) {
+  if (overdue && outcomeCounts.counts.released > 0) {
     throw new Exit(
       exitCodes.timedOut,
-      `${counted(tally.counts.released, "run")} did not finish in time and will run again. To allow more time: --drain-timeout`,
+      `${counted(outcomeCounts.counts.released, "run")} did not finish in time and will run again. To allow more time: --drain-timeout`,
     );
   }
 }
@@ -82,9 +85,9 @@ export function begin(jobs: Punctual, plan: WorkPlan): Promise<number> {
     schedules: schedule !== false,
     ...(once && { limit: 1 }),
     untilEmpty: once === true || untilEmpty === true,
-    grace: plan.drainTimeout ?? 30,
+    grace: plan.drainTimeout ?? DEFAULT_GRACE,
   };
-  // A process that has executed its runs exits, and its supervisor starts another.
+  // In this process, `--max-jobs` ends the worker; under `supervise()`, it replaces the child.
   if (workers === 0) return jobs.forever({ ...options, ...(maxJobs !== undefined && { limit: maxJobs }) });
   return jobs.supervise({
     ...options,

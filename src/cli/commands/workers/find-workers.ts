@@ -7,7 +7,7 @@ import { Exit, exitCodes } from "../../output/exit-codes.ts";
 export const OBEYED_SOON =
   "A worker obeys at its next heartbeat, within about 6 seconds: punctual list workers shows its state.";
 
-export function workerLabel({ host, pid }: Pick<WorkerInfo, "host" | "pid">): string {
+export function hostAndPid({ host, pid }: Pick<WorkerInfo, "host" | "pid">): string {
   return `${host}:${pid}`;
 }
 
@@ -15,16 +15,16 @@ export function workerLabel({ host, pid }: Pick<WorkerInfo, "host" | "pid">): st
 export async function findWorkers(jobs: Punctual, names: readonly string[]): Promise<WorkerInfo[]> {
   const live = (await jobs.workers()).filter(({ parallel }) => parallel > 0);
   return names.map((name) => {
-    const found = live.filter((worker) => worker.id === name || workerLabel(worker) === name);
+    const found = live.filter((worker) => worker.id === name || hostAndPid(worker) === name);
     if (found.length === 1) return found[0]!;
     if (found.length === 0) {
-      const known = live.flatMap((worker) => [worker.id, workerLabel(worker)]);
+      const known = live.flatMap((worker) => [worker.id, hostAndPid(worker)]);
       throw new Exit(
         exitCodes.notFound,
         `There is no live worker "${name}".${didYouMean(name, known)} All of them: punctual list workers`,
       );
     }
     const ids = found.map(({ id }) => id).join(", ");
-    throw new Exit(exitCodes.usage, `"${name}" has ${found.length} workers: name one by its id: ${ids}`);
+    throw new Exit(exitCodes.usage, `"${name}" matches ${found.length} workers. Pass one id: ${ids}`);
   });
 }

@@ -4,10 +4,10 @@ import type { Cli } from "../../cli.ts";
 import { openExisting } from "../../load/database.ts";
 import { plain } from "../../output/output.ts";
 import { operatorName, recordAction } from "../../record-action.ts";
-import { findWorkers, OBEYED_SOON, workerLabel } from "./find-workers.ts";
+import { findWorkers, hostAndPid, OBEYED_SOON } from "./find-workers.ts";
 
 function fullLabel(worker: WorkerInfo): string {
-  return `${worker.id} of ${workerLabel(worker)}`;
+  return `${worker.id} of ${hostAndPid(worker)}`;
 }
 
 /** `punctual stop` */
@@ -28,7 +28,7 @@ export default function stop(command: Command, cli: Cli): void {
       }
       const { output } = cli;
       if (output.isJson) {
-        output.json({ stopping: workers.map((worker) => ({ name: workerLabel(worker), id: worker.id })) });
+        output.json({ stopping: workers.map((worker) => ({ name: hostAndPid(worker), id: worker.id })) });
         return;
       }
       for (const worker of workers) {

@@ -243,7 +243,7 @@ export interface WorkerView {
   children: { number: number; pid: number; runs: number }[];
   /** Runs that it executes now, the oldest first; at most 20. */
   running: RunLink[];
-  /** Silent workers: when their runs are taken back. */
+  /** Silent workers: when the janitor may reap their runs. */
   leasedUntil: string | null;
 }
 

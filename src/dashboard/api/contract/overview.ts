@@ -6,7 +6,7 @@ export type Span = "1h" | "6h" | "24h" | "7d";
 
 export interface HealthView {
   level: "healthy" | "degraded" | "stalled";
-  /** One sentence per problem, the worst first; one without a problem if healthy. */
+  /** One sentence per problem, the worst first; if healthy, one sentence that says so. */
   sentences: string[];
   /** Commands that help. */
   commands: string[];

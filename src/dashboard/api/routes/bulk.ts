@@ -39,7 +39,7 @@ export function bulkRoutes(services: Services, operations: BulkOperations): Rout
   ];
 }
 
-/** Added to a query that names no state: nobody who writes `job:mail` means to run completed runs again. */
+/** Added to a query that names no state: a retry of `job:mail` must not repeat completed runs. */
 const IMPLIED = { retry: " state:failed", cancel: " state:scheduled,ready,running", delete: " is:finished" };
 
 function toSelection(

@@ -1,4 +1,5 @@
 import type { Redaction } from "../../../run/redaction.ts";
+import { firstLine } from "../../../status/health.ts";
 import { queryQuote } from "../../../status/hints.ts";
 import { type StatusReport, undefinedTimes, waitingIn } from "../../../status/report.ts";
 import { silenceOf } from "../../../status/silence.ts";
@@ -101,7 +102,7 @@ function* jobs(report: StatusReport, redaction: Redaction): Generator<Attention>
     const isUndefined = undefinedFor(job) !== null;
     if (fails > 0 && mute === null && !isUndefined) {
       const times = fails === 1 ? "its last attempt failed" : `${fails} attempts in a row failed`;
-      const error = lastError === null ? "" : `: ${firstLine(redaction.text(lastError))}`;
+      const error = lastError === null ? "" : `: ${firstLine(redaction.text(lastError), 200)}`;
       const list = runsLink(`state:failed job:${queryQuote(name)}`);
       yield { kind: "failure", name, text: `${times}${error}`, since: isoOrNull(lastFailure), link: list };
     }
@@ -113,9 +114,4 @@ function* jobs(report: StatusReport, redaction: Redaction): Generator<Attention>
       yield { kind: "job", name, text, since: isoOrNull(job.seenAt), link };
     }
   }
-}
-
-function firstLine(text: string): string {
-  const [line = ""] = text.split("\n");
-  return line.length > 200 ? `${line.slice(0, 199)}…` : line;
 }

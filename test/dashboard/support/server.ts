@@ -1,4 +1,4 @@
-import { DashboardHost } from "../../../src/dashboard/server/dashboard.ts";
+import { DashboardServer } from "../../../src/dashboard/server/dashboard.ts";
 import { type DashboardOptions, toSettings } from "../../../src/dashboard/server/options.ts";
 import type { Role, Route } from "../../../src/dashboard/server/route.ts";
 import { Punctual } from "../../../src/index.ts";
@@ -9,9 +9,9 @@ export function unopened(): Punctual {
 }
 
 /** A dashboard with these routes in place of the API's. */
-export function hostWith(routes: Route[], options: DashboardOptions = {}): DashboardHost {
+export function serverWith(routes: Route[], options: DashboardOptions = {}): DashboardServer {
   const settings = toSettings({ logger: false, auth: byHeader, ...options });
-  return new DashboardHost(unopened(), settings, { routes, close: () => {} });
+  return new DashboardServer(unopened(), settings, { routes, close: () => {} });
 }
 
 /** Authenticates by the header `x-role`, as a proxy with sign-on would. */

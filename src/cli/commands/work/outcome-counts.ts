@@ -14,7 +14,7 @@ export interface FailedAttempt {
 const MOST_KEPT = 100;
 
 /** Outcomes of the runs of this process. */
-export class Tally {
+export class OutcomeCounts {
   readonly counts: Record<Outcome | "lost", number> = {
     completed: 0,
     retried: 0,

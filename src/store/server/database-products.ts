@@ -1,6 +1,6 @@
 import { PunctualError } from "../../errors.ts";
 
-/** Engines that accept our statements and do not keep what they promise, by the text of `version()` (note 54). */
+/** Products that accept our statements and do not keep their promises, by the text of `version()` (note 54). */
 const UNSAFE: { version: RegExp; reason: string }[] = [
   { version: /\bTiDB\b/i, reason: "TiDB accepts select … for update skip locked and locks nothing" },
   {
@@ -9,13 +9,13 @@ const UNSAFE: { version: RegExp; reason: string }[] = [
   },
 ];
 
-/** Throws for an engine that is known to be unsafe. */
+/** Throws for a product that is known to be unsafe. */
 export function refuseUnsafe(version: string): void {
-  const engine = UNSAFE.find((one) => one.version.test(version));
-  if (engine) throw engineUnsafe(version, engine.reason);
+  const product = UNSAFE.find((one) => one.version.test(version));
+  if (product) throw unsafeProduct(version, product.reason);
 }
 
-export function engineUnsafe(version: string, reason: string): PunctualError {
+export function unsafeProduct(version: string, reason: string): PunctualError {
   return new PunctualError(
     "ENGINE_UNSAFE",
     `This database (${version}) is not safe for Punctual, because ${reason}: runs could execute twice or starve. Use PostgreSQL, MySQL, MariaDB or SQLite, or set this engine to pessimistic locking and true read committed.`,
