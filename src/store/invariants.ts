@@ -13,6 +13,9 @@ export const invariants = {
   "unique-keys": "A unique key has one holder.",
   batches:
     "The counts of a batch agree with its members; while a worker is idle, it finishes within two minutes.",
+  members: "Members of batches, their runs and their counts belong to a batch that exists.",
+  callbacks: "A batch that has failed or finished has dispatched its callbacks.",
+  rates: "No rate has counted more starts than it admits, nor starts in the future.",
   attempts: "Every attempt belongs to a run.",
   logs: "Every log line belongs to a run; lines of deleted runs are deleted within a day.",
 } as const;
@@ -38,6 +41,23 @@ export interface InvariantReport {
   complete: boolean;
 }
 
+/** Most violations of each invariant to report. */
+export const MOST_REPORTED = 100;
+
+/** Violations, up to a number of each invariant. */
+export class Findings {
+  readonly violations: Violation[] = [];
+  readonly #counts = new Map<Invariant, number>();
+
+  add(violations: Violation[]): void {
+    for (const violation of violations) {
+      const count = this.#counts.get(violation.invariant) ?? 0;
+      this.#counts.set(violation.invariant, count + 1);
+      if (count < MOST_REPORTED) this.violations.push(violation);
+    }
+  }
+}
+
 /** A row of `runs`, with the facts about it in other tables. */
 export interface RunFacts {
   id: number;
@@ -51,6 +71,7 @@ export interface RunFacts {
   finished: number;
   /** The finished run that holds the same unique key; null: none. */
   holder: number | null;
+  batch_id: string | null;
 }
 
 /** Facts that decide whether a late row is a violation. */
@@ -110,7 +131,7 @@ export interface Limit {
 }
 
 /** A process writes its definitions to the database within this time after its start. */
-const SYNCED_WITHIN = 60_000;
+export const SYNCED_WITHIN = 60_000;
 
 /** Most runs that the message about a limit names. */
 const MOST_NAMED = 5;

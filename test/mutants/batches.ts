@@ -192,8 +192,8 @@ export const mutants: Mutant[] = [
   {
     rule: "A batch is kept as long as history has a member of it.",
     file: "src/store/sql/batch-members.ts",
-    find: "if (kept.length > 0) {",
-    replace: "if (kept.length > 1) {",
+    find: '(await hasMember(sql, "history", id)) || ',
+    replace: "",
     tests,
     stores,
     only: "is kept for a week, and as long as its members",

@@ -116,10 +116,10 @@ export async function hasRevivable(sql: SqlContext, batch: number): Promise<bool
 /** Batches that one call of `pruneBatches` deletes. */
 const PRUNED_AT_ONCE = 1000;
 
-/** How long a batch is kept further if history still has members of it. */
+/** How long a batch is kept further if members of it are left. */
 const KEPT_FURTHER = BATCH_KEPT / 7;
 
-/** Deletes finished batches that have been kept for long enough and of which history has no members any more. */
+/** Deletes finished batches that have been kept for long enough and of which no member is left. */
 export async function pruneBatches(sql: SqlContext, now: number): Promise<void> {
   const { t } = sql;
   const old = await sql.all<{ id: number }>(
@@ -128,12 +128,7 @@ export async function pruneBatches(sql: SqlContext, now: number): Promise<void> 
     PRUNED_AT_ONCE,
   );
   for (const { id } of old) {
-    const kept = await sql.all(
-      `select m.run_id from ${t.batch_members} m join ${t.history} h on h.id = m.run_id
-        where m.batch = ? order by m.run_id desc limit 1`,
-      id,
-    );
-    if (kept.length > 0) {
+    if ((await hasMember(sql, "history", id)) || (await hasMember(sql, "runs", id))) {
       await sql.run(
         `update ${t.batches} set keep_until = ? where id = ? and keep_until < ?`,
         now + KEPT_FURTHER,
@@ -147,6 +142,17 @@ export async function pruneBatches(sql: SqlContext, now: number): Promise<void> 
     await sql.run(`delete from ${t.batches} where id = ? and keep_until < ?`, id, now);
     await yieldToEventLoop();
   }
+}
+
+/** Whether a member is in the table. Single members of a finished batch may be retried. */
+async function hasMember(sql: SqlContext, table: "runs" | "history", batch: number): Promise<boolean> {
+  const { t } = sql;
+  const found = await sql.all(
+    `select m.run_id from ${t.batch_members} m join ${t[table]} r on r.id = m.run_id
+      where m.batch = ? order by m.run_id desc limit 1`,
+    batch,
+  );
+  return found.length > 0;
 }
 
 async function deleteMembers(sql: SqlContext, batch: number): Promise<void> {

@@ -129,17 +129,66 @@ export async function withoutUnfinished(sql: SqlContext, ids: readonly number[])
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Returns batches with the number of their members in `runs`, read in one statement. */
-export async function countMembersInRuns(
+/** Returns batches with the number of their members, and of those in `runs`, read in one statement. */
+export async function countMembers(
   sql: SqlContext,
   ids: readonly number[],
-): Promise<{ batch: BatchRecord; inRuns: number }[]> {
+): Promise<{ batch: BatchRecord; members: number; inRuns: number }[]> {
   const { t } = sql;
-  const more = `, (select count(*) from ${t.batch_members} m join ${t.runs} r on r.id = m.run_id where m.batch = b.id) as in_runs`;
+  const more = `, (select count(*) from ${t.batch_members} m where m.batch = b.id) as members,
+    (select count(*) from ${t.batch_members} m join ${t.runs} r on r.id = m.run_id where m.batch = b.id) as in_runs`;
   const rows = await forGroups(ids, (group) =>
-    sql.all<BatchRow & { in_runs: number }>(select(t, group, more), ...group, ...group),
+    sql.all<BatchRow & { members: number; in_runs: number }>(select(t, group, more), ...group, ...group),
   );
-  return rows.map((row) => ({ batch: toBatch(row), inRuns: Number(row.in_runs) }));
+  return rows.map((row) => ({
+    batch: toBatch(row),
+    members: Number(row.members),
+    inRuns: Number(row.in_runs),
+  }));
+}
+
+/** A batch, with the callbacks that its marks make due. */
+export interface CalledBatch {
+  batch: BatchRecord;
+  due: BatchCallback[];
+}
+
+/** Returns a page of batches, the oldest first. */
+export async function readCalledBatches(
+  sql: SqlContext,
+  after: number,
+  limit: number,
+): Promise<CalledBatch[]> {
+  const { t } = sql;
+  const ids = await sql.all<{ id: number }>(
+    `select id from ${t.batches} where id > ? order by id limit ?`,
+    after,
+    limit,
+  );
+  // The row alone has the counts of the last end: a member that is retried later adds to those of a process.
+  const more = ", b.callbacks, b.failed as failed_before, b.cancelled as cancelled_before";
+  const rows = await forGroups(
+    ids.map(({ id }) => id),
+    (group) =>
+      sql.all<BatchRow & { callbacks: string | null; failed_before: number; cancelled_before: number }>(
+        select(t, group, more),
+        ...group,
+        ...group,
+      ),
+  );
+  return rows
+    .sort((a, b) => a.id - b.id)
+    .map((row) => {
+      const batch = toBatch(row);
+      const finished = batch.finishedAt !== null;
+      const hadNone = Number(row.failed_before) === 0 && Number(row.cancelled_before) === 0;
+      const isDue = {
+        failure: batch.failedAt !== null,
+        success: finished && hadNone && batch.cancelledAt === null,
+        finish: finished,
+      };
+      return { batch, due: toCallbacks(row.callbacks).filter(({ on }) => isDue[on]) };
+    });
 }
 
 /** A batch that this transaction has locked. */

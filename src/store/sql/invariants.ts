@@ -2,24 +2,25 @@ import { stateCodes } from "../../run/states.ts";
 import { yieldToEventLoop } from "../../time.ts";
 import {
   exceededLimits,
-  type Invariant,
+  Findings,
   type InvariantReport,
   type Limit,
+  MOST_REPORTED,
   type RunFacts,
   type RunningRun,
   SWEPT_WITHIN,
   seconds,
   TICKED_WITHIN,
-  type Violation,
   violationsOf,
 } from "../invariants.ts";
 import { hasRates, jobLimitOf, keyLimitOf, queueLimitOf, readRates } from "../stored-limits.ts";
 import { isClaiming } from "../worker-records.ts";
-import { checkBatches } from "./batch-invariants.ts";
+import { checkBatches, checkMemberRuns } from "./batch-invariants.ts";
+import { type Belongings, checkBelongings } from "./belonging-invariants.ts";
 import type { SqlContext } from "./context.ts";
-import { idsAsJson } from "./database.ts";
 import { joinDefiner, SEEN_AT } from "./definers.ts";
 import { UNIQUE_SCOPE } from "./new-run.ts";
+import { checkRates } from "./rate-invariants.ts";
 import { liveWorkers } from "./workers.ts";
 
 /** Rows that one statement reads. */
@@ -31,12 +32,39 @@ const MOST_RUNNING = 100_000;
 /** Some heartbeats of the worker that defines a job. Workers of older versions write every 30 seconds that they do. */
 const DEFINED_WITHIN = 40_000;
 
-/** Most violations of each invariant to report. */
-const MOST_REPORTED = 100;
+const OF_RUNS: Pick<Belongings, "owners" | "owner"> = { owners: ["runs", "history"], owner: "run" };
+const OF_BATCHES: Pick<Belongings, "invariant" | "owners" | "owner"> = {
+  invariant: "members",
+  owners: ["batches"],
+  owner: "batch",
+};
+
+/** The rows that belong to others. Lines of runs that are gone may be left for some time. */
+function belongings(now: number): Belongings[] {
+  return [
+    {
+      ...OF_RUNS,
+      invariant: "attempts",
+      table: "attempts",
+      key: ["run_id", "attempt"],
+      what: "Attempts",
+    },
+    {
+      ...OF_RUNS,
+      invariant: "logs",
+      table: "logs",
+      key: ["run_id", "position"],
+      before: now - SWEPT_WITHIN,
+      what: "Log lines",
+    },
+    { ...OF_BATCHES, table: "batch_members", key: ["batch", "run_id"], what: "Members" },
+    { ...OF_BATCHES, table: "batch_counts", key: ["batch", "who"], what: "Counts" },
+  ];
+}
 
 /**
- * Checks the invariants, reading at most `most` unfinished runs, attempts and log lines each, the oldest first. It
- * locks nothing. Each statement sees one moment; a later look confirms what it finds.
+ * Checks the invariants, reading at most `most` rows of each table, the oldest first. It locks nothing. Each statement
+ * sees one moment; a later look confirms what it finds.
  */
 export async function checkInvariants(
   sql: SqlContext,
@@ -46,42 +74,29 @@ export async function checkInvariants(
   const findings = new Findings();
   const runs = await checkRuns(sql, { most, now, findings });
   const all = [
+    runs.complete,
     await checkLimits(sql, findings),
-    await checkBelongings(sql, "attempts", { most, findings }),
-    await checkBelongings(sql, "logs", { most, findings, before: (await now()) - SWEPT_WITHIN }),
+    await checkRates(sql, { most, now, findings }),
   ];
+  for (const rows of belongings(await now())) all.push(await checkBelongings(sql, rows, most, findings));
   await checkTicks(sql, await now(), findings);
   const time = await now();
-  const hasIdleWorker = await isSomeWorkerIdle(sql, time);
-  const batches = await checkBatches(sql, most, { now: time, hasIdleWorker });
-  findings.add(batches.violations);
-  all.push(batches.complete);
-  return { violations: findings.violations, runs: runs.read, complete: runs.complete && all.every(Boolean) };
+  const fleet = { now: time, hasIdleWorker: await isSomeWorkerIdle(sql, time) };
+  all.push(await checkBatches(sql, { most, fleet, findings, revived: runs.revived }));
+  return { violations: findings.violations, runs: runs.read, complete: all.every(Boolean) };
 }
 
-/** Violations, up to a number of each invariant. */
-class Findings {
-  readonly violations: Violation[] = [];
-  readonly #counts = new Map<Invariant, number>();
-
-  add(violations: Violation[]): void {
-    for (const violation of violations) {
-      const count = this.#counts.get(violation.invariant) ?? 0;
-      this.#counts.set(violation.invariant, count + 1);
-      if (count < MOST_REPORTED) this.violations.push(violation);
-    }
-  }
-}
-
+/** `revived`: finished batches of which a member is unfinished again. */
 async function checkRuns(
   sql: SqlContext,
   { most, now, findings }: { most: number; now: () => Promise<number>; findings: Findings },
-): Promise<{ read: number; complete: boolean }> {
+): Promise<{ read: number; complete: boolean; revived: Set<number> }> {
   const { db, t } = sql;
+  const revived = new Set<number>();
   for (let after = 0, read = 0; ; ) {
     if (read === most) {
       const more = await sql.all(`select id from ${t.runs} where id > ? limit 1`, after);
-      return { read, complete: more.length === 0 };
+      return { read, complete: more.length === 0, revived };
     }
     const time = await now();
     const hasIdleWorker = await isSomeWorkerIdle(sql, time);
@@ -90,7 +105,7 @@ async function checkRuns(
        where k.unique_key = r.unique_key and k.unique_until > ? and k.id <> r.id
          and (r.unique_scope <> ${UNIQUE_SCOPE.window} or r.unique_until > ?)`;
     const rows = await sql.all<RunFacts>(
-      `select r.id, r.name, r.state, r.run_at, r.lease_token as token, r.locked_by as worker, r.locked_until as until,
+      `select r.id, r.name, r.state, r.run_at, r.lease_token as token, r.locked_by as worker, r.locked_until as until, r.batch_id,
               case when h.id is null then 0 else 1 end as finished,
               case when r.unique_key is not null then (${holder}) end as holder
          from ${t.runs} r left join ${t.history} h on h.id = r.id
@@ -101,8 +116,9 @@ async function checkRuns(
       Math.min(SLICE, most - read),
     );
     for (const row of rows) findings.add(violationsOf(row, { now: time, hasIdleWorker }));
+    for (const batch of await checkMemberRuns(sql, rows, findings)) revived.add(batch);
     read += rows.length;
-    if (rows.length === 0) return { read, complete: true };
+    if (rows.length === 0) return { read, complete: true, revived };
     after = rows.at(-1)!.id;
     await yieldToEventLoop();
   }
@@ -175,44 +191,6 @@ async function checkLimits(sql: SqlContext, findings: Findings): Promise<boolean
     ),
   );
   return running.length < MOST_RUNNING;
-}
-
-/** Checks that every attempt, or every log line older than `before`, belongs to a run. */
-async function checkBelongings(
-  sql: SqlContext,
-  table: "attempts" | "logs",
-  { most, findings, before }: { most: number; findings: Findings; before?: number },
-): Promise<boolean> {
-  const { db, t } = sql;
-  const position = table === "attempts" ? "attempt" : "position";
-  const old = before === undefined ? "" : "and at < ?";
-  for (let after = 0, read = 0; ; read += SLICE) {
-    if (read >= most) return false;
-    const rows = await sql.all<{ id: number }>(
-      `select distinct id from (
-         select run_id as id from ${t[table]} where run_id > ? ${old} order by run_id, ${position} limit ${SLICE}) some_of_them
-        order by id`,
-      after,
-      ...(before === undefined ? [] : [before]),
-    );
-    const ids = rows.map(({ id }) => id);
-    if (ids.length === 0) return true;
-    const gone = await sql.all<{ id: number }>(
-      `select v.id from ${db.rows({ id: "integer" })} v left join ${t.runs} r on r.id = v.id left join ${t.history} h on h.id = v.id
-        where r.id is null and h.id is null`,
-      idsAsJson(ids),
-    );
-    const what = table === "attempts" ? "Attempts" : "Log lines";
-    findings.add(
-      gone.map(({ id }) => ({
-        invariant: table,
-        subject: `run ${id}`,
-        message: `${what} of run ${id} are left, and the run does not exist.`,
-      })),
-    );
-    after = ids.at(-1)!;
-    await yieldToEventLoop();
-  }
 }
 
 async function checkTicks(sql: SqlContext, now: number, findings: Findings): Promise<void> {

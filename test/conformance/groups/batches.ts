@@ -807,6 +807,16 @@ export function batches(database: Database): void {
       expect(await at.sql("select 1 as one from punctual_batch_members")).toEqual([]);
     });
 
+    test("is kept while a single member runs again", async () => {
+      const id = await create(1);
+      const runs = await claimMembers(1);
+      await end(at.store, runs!, "failed");
+      await at.store.revive(runs![0]!.id);
+      await at.clock.advance(8 * DAY);
+      await at.store.prune({ finishedFor: null, jobsUnseenFor: null, orphansOlderThan: null, batch: 1000 });
+      expect(await at.store.batch(id)).not.toBeNull();
+    });
+
     test("is inserted as a whole or not at all", async () => {
       const runs = [...members(2), newRun({ name: "member", args: "x".repeat(10), priority: 2 ** 40 })];
       const batch = { name: "bad", cancels: false, callbacks: [] };

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { type Invariant, invariants } from "../../../src/store/invariants.ts";
+import { batchInvariance, rateInvariance } from "../support/broken-rows.ts";
 import { fresh } from "../support/fresh.ts";
 import { minutely, tick } from "../support/minutely.ts";
 import {
@@ -201,12 +202,18 @@ export function invariance(database: Database): void {
         expect(await broken()).toEqual([]);
         await at.sql("update punctual_batches set added = 3");
         await breaks("batches", `batch ${id}`);
-        await at.sql("update punctual_batches set added = 0");
+        await at.sql("update punctual_batches set added = 2, cancelled = 1");
+        await breaks("batches", `batch ${id}`);
+        await at.sql("update punctual_batches set cancelled = 2");
         await at.sql("delete from punctual_runs");
         await breaks("batches", `batch ${id}`);
         await beat(at.store, "idle", { parallel: 0 });
         expect(await broken()).toEqual([]);
       });
+
+      const scene = { at, check, broken, breaks };
+      batchInvariance(scene);
+      rateInvariance(scene);
 
       test("attempts of a run that does not exist", async () => {
         const id = await finish(at.store, "failed", {}, { error: "why" });
