@@ -98,6 +98,8 @@ export function invariance(database: Database): void {
       });
 
       test("a due run that no idle worker promotes", async () => {
+        await insertOne(at.store);
+        await claimOne(at.store, { worker: "idle" });
         const id = await insertOne(at.store, { delay: 1000 });
         await idle(61);
         expect(await broken()).toEqual([]);
@@ -105,8 +107,6 @@ export function invariance(database: Database): void {
         await breaks("promoted", `run ${id}`);
         // A worker without a free slot claims nothing, and promotes nothing.
         await beat(at.store, "idle", { parallel: 1 });
-        await insertOne(at.store);
-        await claimOne(at.store, { worker: "idle" });
         expect(await broken()).toEqual([]);
       });
 
