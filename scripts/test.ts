@@ -198,6 +198,10 @@ const checks = [
   ...early,
   ...late,
   step("every database that is needed was tested", required().every(isUsed)),
+  // Otherwise tests that lack a program would be left out unnoticed.
+  ...(process.env.PUNCTUAL_TEST_REQUIRE === "all"
+    ? [step("every program that tests need is here", missing.length === 0)]
+    : []),
 ];
 const passed = tests.passed + checks.filter(Boolean).length;
 const failed = tests.failed + checks.filter((ok) => !ok).length;

@@ -5,6 +5,7 @@ import { cacheFolder } from "./cache.ts";
 import { FAKETIME_PACKAGE, findFaketime } from "./faketime.ts";
 import { givenUrl, isAvailable, missing } from "./find.ts";
 import { GALERA_PACKAGES, hasGalera } from "./galera.ts";
+import { hasGroupReplication } from "./group-replication.ts";
 import { mysqlRoot } from "./mysql.ts";
 import { isPatroniHere, PATRONI_PACKAGES } from "./patroni.ts";
 import { findProgram, isRoot } from "./programs.ts";
@@ -15,34 +16,59 @@ export function provision(kind: ServerKind): void {
   if (!isAvailable(kind)) install(kind);
   // For certificates. If it cannot be installed, the test that needs it reports that.
   if (!findProgram("openssl") && isRoot() && findProgram("apt-get")) aptInstall("openssl");
-  if (givenUrl(kind) !== undefined) return;
-  // Never required: without it tests set the clock of JavaScript, and campaigns set none.
-  provisionBeside("libfaketime", () => findFaketime() !== undefined, [FAKETIME_PACKAGE], false);
-  if (kind === "postgres") {
-    // PostgreSQL's users often have it in front of the server.
-    provisionBeside("PgBouncer", () => findProgram("pgbouncer") !== undefined, ["pgbouncer"]);
-    provisionBeside("Patroni", isPatroniHere, PATRONI_PACKAGES);
-  }
-  if (kind === "mariadb") provisionBeside("Galera", hasGalera, GALERA_PACKAGES);
+  if (givenUrl(kind) === undefined) provisionBeside(programsBeside(kind));
 }
 
-/** A program beside the server. Its tests are left out where it is neither here nor required. */
-function provisionBeside(
-  name: string,
-  isHere: () => boolean,
-  packages: string[],
+/** A program beside a server. Its tests are left out where it is neither here nor required. */
+export interface Program {
+  name: string;
+  isHere(): boolean;
+  /** Of Debian; none: it comes with the server. */
+  packages: string[];
+}
+
+/** Returns the programs that tests of this kind of server need. */
+export function programsBeside(kind: ServerKind): Program[] {
+  const faketime = {
+    name: "libfaketime",
+    isHere: () => findFaketime() !== undefined,
+    packages: [FAKETIME_PACKAGE],
+  };
+  const others: Record<ServerKind, Program[]> = {
+    postgres: [
+      // PostgreSQL's users often have it in front of the server.
+      { name: "PgBouncer", isHere: () => findProgram("pgbouncer") !== undefined, packages: ["pgbouncer"] },
+      { name: "Patroni", isHere: isPatroniHere, packages: PATRONI_PACKAGES },
+    ],
+    mariadb: [{ name: "Galera", isHere: hasGalera, packages: GALERA_PACKAGES }],
+    mysql: [{ name: "MySQL's plugin group_replication", isHere: hasGroupReplication, packages: [] }],
+  };
+  return [faketime, ...others[kind]];
+}
+
+/** Installs the programs that are missing. Throws if one cannot be installed and all are required. */
+export function provisionBeside(
+  programs: Program[],
   isRequired: boolean = process.env.PUNCTUAL_TEST_REQUIRE === "all",
 ): void {
-  if (isHere()) return;
+  const sentences = programs.flatMap((program) => installBeside(program) ?? []);
+  if (sentences.length === 0) return;
+  if (isRequired) throw new Error(sentences.join("\n"));
+  for (const sentence of sentences) console.log(`${sentence}\nIts tests are left out.`);
+}
+
+/** Returns a sentence if the program is missing and cannot be installed. */
+function installBeside({ name, isHere, packages }: Program): string | null {
+  if (isHere()) return null;
+  if (packages.length === 0) return `${name} was not found.`;
   try {
     if (!isRoot() || !findProgram("apt-get")) throw new Error("There is no way to install it here.");
     console.log(`${name} is not here yet; installing it …`);
     aptInstall(...packages);
     if (!isHere()) throw new Error("It was installed, but its programs were not found.");
+    return null;
   } catch (error) {
-    const sentence = `${name} was not found: install it (Debian: apt-get install ${packages.join(" ")}). ${(error as Error).message}`;
-    if (isRequired) throw new Error(sentence);
-    console.log(`${sentence}\nIts tests are left out.`);
+    return `${name} was not found: install it (Debian: apt-get install ${packages.join(" ")}). ${(error as Error).message}`;
   }
 }
 
