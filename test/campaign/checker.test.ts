@@ -236,19 +236,60 @@ describe("the checker of campaigns", () => {
 
   test("reports tables, pools and processes that grow", () => {
     const evidence = scene();
-    evidence.footprint = { rows: { workers: 3, gates: 256 }, connections: { idle: 500, left: 40 } };
+    evidence.footprint = {
+      rows: { workers: 3, gates: 256, rates: 7, batch_counts: 1 },
+      connections: { idle: 500, left: 40 },
+    };
     evidence.entries.push(entry(30, "worker 1", "figures", { ids: [9000] }));
     const steps = Array.from({ length: 200 }, (_, index) =>
       entry(31, "worker 2", "figures", { ids: [100 + 2 * index] }),
     );
     evidence.entries.push(...steps);
     expect(check(evidence)).toEqual([
+      "the table rates has 7 rows, where 6 may be",
+      "the table batch_counts has 1 rows, where 0 may be",
       "the table workers has 3 rows, where 0 may be",
-      "the fleet has 500 connections while it idles, where 77 may be",
+      "the fleet has 500 connections while it idles, where 88 may be",
       "40 connections are left of processes that have ended",
       "worker 1 (11) took 9000 MiB of memory",
       "worker 2 (12) grew from 250 to 450 MiB of memory",
     ]);
+  });
+
+  test("judges the memory of a process that has lived for two minutes", () => {
+    const grown = (count: number) => {
+      const evidence = scene();
+      const sizes = Array.from({ length: count }, (_, index) => (index < count / 2 ? 100 : 400));
+      evidence.entries.push(...sizes.map((size) => entry(30, "veteran", "figures", { ids: [size] })));
+      return check(evidence);
+    };
+    expect(grown(23)).toEqual([]);
+    expect(grown(24)).toEqual(["veteran (99) grew from 100 to 400 MiB of memory"]);
+  });
+
+  test("accepts the counts of a batch that is left open", () => {
+    const evidence = scene();
+    const counts = { added: 0, completed: 0, failed: 0, cancelled: 0, skipped: 0 };
+    const open = { id: 1, cancels: 0, sealed_at: null, cancelled_at: null, finished_at: null, ...counts };
+    evidence.batches = [open];
+    evidence.footprint = { rows: { batch_counts: 13 }, connections: null };
+    expect(check(evidence)).toEqual([]);
+    evidence.footprint.rows.batch_counts = 14;
+    expect(check(evidence)).toEqual(["the table batch_counts has 14 rows, where 13 may be"]);
+  });
+
+  test("reports a named limit that the runs of two jobs exceed together", () => {
+    const evidence = scene("priced");
+    for (const id of [2, 3]) {
+      const of = { run: id, attempt: 1, job: "flat", key: null };
+      evidence.entries.push(entry(12, "worker 2", "start", of), entry(18, "worker 2", "end", of));
+      evidence.finished.push(stored(id, "flat", { n: 100 + id }));
+    }
+    expect(check(evidence)).toEqual([]);
+    const of = { run: 4, attempt: 1, job: "priced", key: null };
+    evidence.entries.push(entry(13, "worker 2", "start", of), entry(17, "worker 2", "end", of));
+    evidence.finished.push(stored(4, "priced", { n: 104 }));
+    expect(check(evidence)).toEqual(["4 runs of the limit api at once, where 3 may be"]);
   });
 
   test("reports a ledger that was not written exactly once", () => {

@@ -33,6 +33,7 @@ async function checkCalm(target: Pick<Target, "connect" | "kind">, url: string):
   note("request", { job: "metered", ids: [1] });
   const { id: metered } = await load.metered.dispatch(task(1));
   note("accepted", { job: "metered", key: "key 1", ids: [metered], text: "[1]" });
+  const { id: priced } = await load.priced.dispatch(task(8, { cost: 2 }));
   await load.ledger.dispatch(task(2));
   const tasks = [task(3), task(4, { failures: 2 })];
   const batch = await jobs
@@ -48,7 +49,7 @@ async function checkCalm(target: Pick<Target, "connect" | "kind">, url: string):
   const evidence = { ...(await gather(target, journal)), footprint: { rows: {}, connections: null } };
   expect(check(evidence)).toEqual([]);
   // The rules had something to judge.
-  expect(journal.find({ what: "claimed", run: metered })).toHaveLength(1);
+  for (const run of [metered, priced]) expect(journal.find({ what: "claimed", run })).toHaveLength(1);
   expect(evidence.batches).toMatchObject([{ added: 2, completed: 1, failed: 1 }]);
   expect(evidence.finished.map((run) => run.batch_id).filter((id) => id?.includes("/"))).toHaveLength(2);
   expect(evidence.finished.filter(({ attempts }) => attempts === 2)).toHaveLength(1);

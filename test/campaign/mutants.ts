@@ -17,7 +17,7 @@ export interface CampaignMutant extends Omit<Mutant, "tests" | "only" | "stores"
   took?: number;
 }
 
-/** At least one for each rule of the checker. `npm run campaign -- --mutants` plants them. */
+/** At least one for each rule of the checker, but none for the number of connections. `npm run campaign -- --mutants` plants them. */
 export const mutants: CampaignMutant[] = [
   {
     rule: "A finished run goes to the history before it leaves the table of runs.",
@@ -244,5 +244,59 @@ export const mutants: CampaignMutant[] = [
     seed: 20,
     caught: /ended after a callback of its batch \d+ had started|dispatched 2 callbacks of finish/,
     took: 90,
+  },
+  {
+    rule: "A named limit counts every running run of its jobs.",
+    file: "src/store/chooser.ts",
+    find: "most, () => used);",
+    replace: "most, () => used - 1);",
+    database: "sqlite",
+    seconds: 20,
+    seed: 21,
+    caught: /runs of the limit api at once/,
+  },
+  {
+    rule: "The start of a run uses up its cost of a named limit.",
+    file: "src/store/chooser.ts",
+    find: "Math.min(costOf(run), rate.rate.limit)",
+    replace: "1",
+    database: "sqlite",
+    seconds: 20,
+    seed: 22,
+    caught: /units of the limit api started within 1000 ms by the clock of the database/,
+  },
+  {
+    rule: "No two attempts of a run have the same number.",
+    file: "src/store/sql/reap.ts",
+    find: '{ crashed: "counted", suspect: "uncounted",',
+    replace: '{ crashed: "unused", suspect: "unused",',
+    database: "sqlite",
+    seconds: 40,
+    seed: 23,
+    long: 0.2,
+    faults: ["kill a worker", "kill a supervisor"],
+    caught: /attempt \d+ of run \d+ started in .+ and in/,
+  },
+  {
+    rule: "The counts of a finished batch are one row.",
+    file: "src/store/sql/batch-finish.ts",
+    find: "where batch = ? and who in (",
+    replace: "where batch = -? and who in (",
+    database: "sqlite",
+    seconds: 20,
+    seed: 24,
+    caught: /the table batch_counts has \d+ rows/,
+  },
+  {
+    rule: "A worker keeps nothing of a run whose outcome is written.",
+    file: "src/worker/outbox.ts",
+    find: "    const { run, settlement } = entry;\n    const { outcome, lane } = settlement;",
+    replace:
+      "    const { run, settlement } = entry;\n    ((globalThis as { kept?: Buffer[] }).kept ??= []).push(Buffer.alloc(600_000, 1));\n    const { outcome, lane } = settlement;",
+    database: "sqlite",
+    seconds: 150,
+    seed: 25,
+    faults: ["kill a producer", "read for long"],
+    caught: /(grew from \d+ to|took) \d+ MiB of memory/,
   },
 ];

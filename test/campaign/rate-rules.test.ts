@@ -124,4 +124,27 @@ describe("the rule of rates", () => {
     starts[0]!.key = "key 2";
     expect(check(evidenceOf("quota", starts))).toEqual([]);
   });
+
+  test("adds what the starts under a named limit cost, by both clocks", () => {
+    const most = RATES.named.api!.limit;
+    // Each costs 3 but the last.
+    const evidence = (starts: Start[]): Evidence => {
+      const made = evidenceOf("priced", starts);
+      const finished = made.finished.map((run, index) => ({
+        ...run,
+        args: JSON.stringify({ n: 100 + index, cost: index * 3 < most ? 3 : 1 }),
+      }));
+      return { ...made, finished };
+    };
+    const byDatabase = times(most / 3 + 1, (index) => ({
+      requested: 10,
+      started: 9000 + 10 * index,
+      claimed: 5000,
+    }));
+    expect(check(evidence(byDatabase.slice(1)))).toEqual([]);
+    const message = `${most + 1} units of the limit api started within 1000 ms by the clock of the`;
+    expect(check(evidence(byDatabase))).toEqual([`${message} database, where ${most} may`]);
+    const byJournal = times(most / 3 + 1, (index) => ({ requested: 5000, started: 5100 + 10 * index }));
+    expect(check(evidence(byJournal))).toEqual([`${message} journal, where ${most} may`]);
+  });
 });

@@ -5,9 +5,20 @@ import { Punctual } from "../../../src/index.ts";
 import { seeded } from "../../chaos/support/random.ts";
 import { noteIn } from "../../support/journal.ts";
 import { LONG_PAUSE } from "./executions.ts";
-import { codeOf, defineLoad, type JobName, OPERATED, OPERATED_QUEUE, SHARES, type Task } from "./load.ts";
+import {
+  codeOf,
+  defineLoad,
+  defineVeteran,
+  type JobName,
+  KEYS,
+  OPERATED,
+  OPERATED_QUEUE,
+  SHARES,
+  type Task,
+} from "./load.ts";
 
-export type Role = "worker" | "supervisor" | "producer" | "operator" | "collector";
+/** A veteran is a worker that no fault and no deploy replaces: its memory can be judged over the whole campaign. */
+export type Role = "worker" | "veteran" | "supervisor" | "producer" | "operator" | "collector";
 
 export interface ActorConfig {
   role: Role;
@@ -29,7 +40,9 @@ const note = noteIn(config.journal, isChild ? `${config.name}, child` : config.n
 const random = seeded(config.seed);
 const log = () => {};
 const jobs = new Punctual(config.url, { logger: { debug: log, info: log, warn: log, error: log } });
-const load = defineLoad(jobs, note, config.version);
+const isVeteran = config.role === "veteran";
+if (isVeteran) defineVeteran(jobs, note);
+const load = isVeteran ? null : defineLoad(jobs, note, config.version);
 
 if (!isChild) {
   // No process outlives a campaign that was killed.
@@ -53,13 +66,14 @@ function pickJob(): JobName | "batch" {
 }
 
 function newTask(n: number, name: JobName): Task {
-  const task: Task = { n, ms: between(1, 40), key: `key ${between(1, 4)}` };
+  const task: Task = { n, ms: between(1, 40), key: `key ${between(1, KEYS)}` };
   if (name === "free" && random() < 0.1) task.failures = between(1, 2);
   if (name === "free" && random() < 0.004) task.deaths = 1;
   if (name === "free" && random() < config.long) task.ms = between(2000, 6000);
-  // Long enough that another request for the key, or the end of another member, comes meanwhile.
-  if (name === "unique" || name === "member") task.ms = between(1, 600);
+  // Long enough that another request for the key, or the end of another member, comes meanwhile, or another run under the limit.
+  if (name === "unique" || name === "member" || name === "priced") task.ms = between(1, 600);
   if (name === "ranked") task.rank = between(1, 5);
+  if (name === "priced") task.cost = between(1, 3);
   if (name === "member" && random() < 0.08) task.failures = between(1, 2);
   return task;
 }
@@ -91,17 +105,17 @@ async function produceBatch(from: number): Promise<number> {
   let n = from;
   const tasks = Array.from({ length: between(1, 12) }, () => newTask(n++, "member"));
   const ids = tasks.map((task) => task.n);
-  const callback = () => load.callback.draft().args({ n: n++, ms: 1 });
+  const callback = () => load!.callback.draft().args({ n: n++, ms: 1 });
   const batch = jobs.batch("campaign").onSuccess(callback()).onFailure(callback()).onFinish(callback());
   if (random() < 0.3) batch.failures("cancel");
   // The rest is added later.
   const early = random() < 0.3 ? between(0, tasks.length) : null;
   note("request", { job: "member", ids });
   try {
-    const added = batch.add(load.member.many(tasks.slice(0, early ?? tasks.length)));
+    const added = batch.add(load!.member.many(tasks.slice(0, early ?? tasks.length)));
     const { id } = await (early === null ? added : added.open());
     if (early !== null) {
-      await jobs.batch(id).add(load.member.many(tasks.slice(early)));
+      await jobs.batch(id).add(load!.member.many(tasks.slice(early)));
       await jobs.batch(id).seal();
     }
     note("batched", { ids: [id], text: JSON.stringify(ids) });
@@ -112,7 +126,7 @@ async function produceBatch(from: number): Promise<number> {
 }
 
 async function dispatch(name: JobName, tasks: Task[]): Promise<number[]> {
-  const job = load[name];
+  const job = load![name];
   const [task] = tasks as [Task];
   if (name === "ranked") {
     // Dispatches of one turn are one insert: a claim sees all of them or none.
@@ -208,7 +222,7 @@ jobs.on("worker.started", () => {
 
 note("began", { text: config.role });
 if (isStopping) note("stopped early");
-else if (config.role === "worker") await jobs.forever({ parallel: 6, signals: true });
+else if (config.role === "worker" || isVeteran) await jobs.forever({ parallel: 6, signals: true });
 else if (config.role === "supervisor") await jobs.supervise({ workers: 2, parallel: 3 });
 else if (config.role === "producer") await produce();
 else if (config.role === "operator") await operate();

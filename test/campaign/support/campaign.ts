@@ -12,6 +12,7 @@ import { connectionsLeft, countConnections, countRows, countUnfinished, runningT
 import { gather } from "./evidence.ts";
 import { faultsOf } from "./faults.ts";
 import { Fleet } from "./fleet.ts";
+import { judgedIn } from "./growth.ts";
 import { codeOf, OPERATED, OPERATED_QUEUE, tickNames } from "./load.ts";
 import { removeLeftDisks } from "./small-disk.ts";
 import { openTarget, type Target, type TargetName } from "./target.ts";
@@ -45,6 +46,8 @@ export interface CampaignReport {
   executions: number;
   /** Largest resident memory of a process, in MiB. */
   memory: number;
+  /** Processes that lived long enough for a verdict about the growth of their memory. */
+  judged: number;
   /** Seconds of processor time that the processes of each role took. */
   cpu: Record<string, number>;
   /** How many seconds each phase took. */
@@ -56,6 +59,7 @@ export interface CampaignReport {
 const FLEET: Partial<Record<Role, number>> = {
   producer: 2,
   worker: 3,
+  veteran: 1,
   supervisor: 1,
   operator: 1,
   collector: 1,
@@ -99,7 +103,7 @@ export async function runCampaign({
     const stuck = await untilFinished(jobs, target, patience * 1000);
     phases.end("finish");
     const idle = await countConnections(target);
-    const ends = await fleet.end("worker", "supervisor");
+    const ends = await fleet.end("worker", "veteran", "supervisor");
     phases.end("end workers");
     await jobs.prune();
     const footprint = { rows: await countRows(target), connections: await connectionsLeft(target, idle) };
@@ -224,7 +228,7 @@ async function describeStuck(jobs: Punctual): Promise<string[]> {
 function figuresOf({
   entries,
   finished,
-}: Evidence): Pick<CampaignReport, "accepted" | "finished" | "executions" | "memory" | "cpu"> {
+}: Evidence): Pick<CampaignReport, "accepted" | "finished" | "executions" | "memory" | "judged" | "cpu"> {
   const of = (what: string) => entries.filter((entry) => entry.what === what);
   return {
     accepted:
@@ -233,6 +237,7 @@ function figuresOf({
     finished: finished.length,
     executions: of("start").length,
     memory: of("figures").reduce((most, { ids }) => Math.max(most, ids![0]!), 0),
+    judged: judgedIn(entries),
     cpu: cpuOf(of("figures")),
   };
 }

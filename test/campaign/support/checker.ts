@@ -3,7 +3,7 @@ import type { Entry } from "../../support/journal.ts";
 import { batchesCounted } from "./batch-rules.ts";
 import { type Execution, executionsIn, trusted } from "./executions.ts";
 import { type Footprint, growthIn } from "./growth.ts";
-import { LIMITS, QUEUE_OF, TICKING, tickNames } from "./load.ts";
+import { LIMITS, QUEUE_OF, TICKING, tickNames, UNDER } from "./load.ts";
 import { ratesHeld } from "./rate-rules.ts";
 
 /** A run as it is in the tables at the end. */
@@ -71,8 +71,12 @@ export function check(evidence: Evidence): string[] {
     ...ranked(evidence, executions),
     ...ticksOnce(evidence, executions),
     ...bookedOnce(evidence),
-    ...growthIn(evidence.entries, evidence.footprint),
+    ...growthIn(evidence.entries, evidence.footprint, openBatches(evidence)),
   ];
+}
+
+function openBatches({ batches }: Evidence): number {
+  return batches.filter(({ finished_at }) => finished_at === null).length;
 }
 
 /** Answers that a producer got, by the number of its request. */
@@ -219,6 +223,14 @@ function limitsHeld(executions: Execution[]): string[] {
         limit,
         all.filter(({ job }) => QUEUE_OF[job] === queue),
         () => queue,
+      ),
+    ),
+    ...Object.entries(LIMITS.named).flatMap(([name, limit]) =>
+      exceeded(
+        "the limit",
+        limit,
+        all.filter(({ job }) => UNDER[job] === name),
+        () => name,
       ),
     ),
   ];

@@ -10,7 +10,7 @@ const CONNECTIONS: Record<string, string> = {
 };
 
 /** Tables whose rows do not depend on the number of runs. SQLite has no gates and no receipts. */
-const BOUNDED = ["workers", "exchanges"];
+const BOUNDED = ["workers", "exchanges", "rates", "batch_counts"];
 const BOUNDED_ON_SERVERS = ["gates", "receipts"];
 
 async function count(target: Pick<Target, "connect">, statement: string): Promise<number> {

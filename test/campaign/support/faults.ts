@@ -25,6 +25,9 @@ async function replaceOne(scene: FaultScene, role: Role): Promise<void> {
   if (member) await scene.fleet.replace(member);
 }
 
+/** Longer than the lock timeout of MySQL and MariaDB, which is 5 s, and than a lease. */
+const LONGEST_LOCK = 7000;
+
 /** Faults of processes, on every database. */
 const processFaults: Record<string, Fault> = {
   "kill a worker": (scene) => replaceOne(scene, "worker"),
@@ -45,7 +48,7 @@ const processFaults: Record<string, Fault> = {
   "deploy another version": ({ fleet }) => fleet.deploy(),
   async "hold locks"(scene) {
     const { target, between } = scene;
-    await holding(target, lockStatements(target), between(200, 4000));
+    await holding(target, lockStatements(target), between(200, LONGEST_LOCK));
   },
   async "read for long"(scene) {
     const { target, between } = scene;

@@ -1,4 +1,5 @@
 import type { Entry } from "../../support/journal.ts";
+import { KEYS, RATES } from "./load.ts";
 
 /** Rows that the fleet has left in the database, and resources it has used. */
 export interface Footprint {
@@ -14,8 +15,15 @@ const KEPT_FOR = 12 * 60_000;
 /** Rows of `gates`. */
 const GATES = 256;
 
-/** Three workers, a supervisor with two children, and the campaign: each has a pool of ten at most, and listens. */
-const MOST_IDLE = 77;
+/** Four workers, a supervisor with two children, and the campaign: each has a pool of ten at most, and listens. */
+const MOST_IDLE = 88;
+
+/** Jobs and named limits with a rate have a bucket each, and those with a rate per key one for each key. */
+const BUCKETS =
+  Object.keys(RATES.job).length + Object.keys(RATES.named).length + KEYS * Object.keys(RATES.key).length;
+
+/** Rows of counts of a batch that is left open: each of its 12 members may end in another worker, and one process adds. */
+const COUNTS_OF_OPEN = 13;
 
 /** The campaign's own connections. */
 export const MOST_LEFT = 12;
@@ -23,19 +31,28 @@ export const MOST_LEFT = 12;
 /** In MiB. A process of the fleet takes 100 to 350. */
 const MOST_MEMORY = 700;
 
-/** Reports of a process's memory, one every five seconds, from which on its growth is judged. */
-const JUDGED_FROM = 120;
+/**
+ * Reports of a process's memory, one every five seconds, from which on its growth is judged: two minutes. In most
+ * campaigns only the veteran lives for so long.
+ */
+const JUDGED_FROM = 24;
 
-/** Returns a sentence for each table, process or pool that grew too much. */
-export function growthIn(entries: readonly Entry[], { rows, connections }: Footprint): string[] {
-  return [...tables(entries, rows), ...pools(connections), ...memory(entries)];
+/** Returns a sentence for each table, process or pool that grew too much. `open`: batches that have not finished. */
+export function growthIn(
+  entries: readonly Entry[],
+  { rows, connections }: Footprint,
+  open: number,
+): string[] {
+  return [...tables(entries, rows, open), ...pools(connections), ...memory(entries)];
 }
 
-function tables(entries: readonly Entry[], rows: Record<string, number>): string[] {
+function tables(entries: readonly Entry[], rows: Record<string, number>, open: number): string[] {
   const end = entries.at(-1)?.at ?? 0;
   const late = (what: string) => entries.filter((one) => one.what === what && one.at > end - KEPT_FOR).length;
   const most: Record<string, number> = {
     gates: GATES,
+    rates: BUCKETS,
+    batch_counts: COUNTS_OF_OPEN * open,
     workers: late("began"),
     exchanges: 4 * late("began"),
     // A request whose answer was lost is sent again.
@@ -58,12 +75,19 @@ function pools(connections: Footprint["connections"]): string[] {
   ];
 }
 
+/** The reports of each process. */
+function reportsIn(entries: readonly Entry[]): Map<string, Entry[]> {
+  const reports = entries.filter(({ what }) => what === "figures");
+  return Map.groupBy(reports, ({ by, pid }) => `${by} (${pid})`);
+}
+
+/** Returns the number of processes whose growth is judged. */
+export function judgedIn(entries: readonly Entry[]): number {
+  return [...reportsIn(entries).values()].filter(({ length }) => length >= JUDGED_FROM).length;
+}
+
 function memory(entries: readonly Entry[]): string[] {
-  const reports = Map.groupBy(
-    entries.filter(({ what }) => what === "figures"),
-    ({ by, pid }) => `${by} (${pid})`,
-  );
-  return [...reports].flatMap(([who, all]) => {
+  return [...reportsIn(entries)].flatMap(([who, all]) => {
     const sizes = all.map(({ ids }) => ids![0]!);
     const most = Math.max(...sizes);
     if (most > MOST_MEMORY) return [`${who} took ${most} MiB of memory`];

@@ -16,20 +16,31 @@ export interface Task {
   deaths?: number;
   /** The priority of the dispatch; a smaller number goes first. */
   rank?: number;
+  /** What the start of a run of `priced` costs. */
+  cost?: number;
 }
+
+/** Keys of requests. */
+export const KEYS = 4;
 
 /** Limits that hold whatever is deployed. `flex` has two or three slots, depending on the version. */
 export const LIMITS = {
   job: { serial: 1, ranked: 1, pair: 2, flex: 3 } as Record<string, number>,
   key: { keyed: 1 } as Record<string, number>,
   queue: { narrow: 3 } as Record<string, number>,
+  named: { api: 3 } as Record<string, number>,
 };
 
 /** Starts that any window of the length `per` may have, in milliseconds, whatever is deployed. */
 export const RATES = {
   job: { metered: { limit: 12, per: 1000 } } as Record<string, { limit: number; per: number }>,
   key: { quota: { limit: 4, per: 1000 } } as Record<string, { limit: number; per: number }>,
+  /** Of named limits, in costs. */
+  named: { api: { limit: 15, per: 1000 } } as Record<string, { limit: number; per: number }>,
 };
+
+/** The named limit that each job is under. */
+export const UNDER: Record<string, string> = { priced: "api", flat: "api" };
 
 export const QUEUE_OF: Record<string, string> = { crowd: "narrow" };
 
@@ -47,6 +58,8 @@ export const SHARES: [JobName | "batch", number][] = [
   ["ledger", 3],
   ["metered", 2],
   ["quota", 2],
+  ["priced", 2],
+  ["flat", 1],
   ["batch", 3],
 ];
 
@@ -63,6 +76,8 @@ export type JobName =
   | "ledger"
   | "metered"
   | "quota"
+  | "priced"
+  | "flat"
   | "member"
   | "callback";
 
@@ -95,41 +110,66 @@ export class PlannedFailure extends Error {
 /** Whether a version renames jobs. The version after it is a roll-back. */
 export const isNext = (version: number): boolean => version % 2 === 1;
 
+/** Jobs that versions define differently. */
+type ChangingJob = "renamed" | "flex";
+
 /** Defines the jobs of a campaign as the given version of the code does. */
 export function defineLoad(jobs: Punctual, note: Note, version: number): Record<JobName, Definition<Task>> {
   const handler: Handler<Task> = (task, run) => work(task, run, note);
-  const meter: Handler<Task> = async (task, run) => {
-    await noteClaim(jobs, run, note);
-    await work(task, run, note);
-  };
-  const define = (name: JobName, handle = handler) =>
-    jobs.define(name, handle).attempts({ max: ATTEMPTS, base: 0.2, cap: 1 }).lease(LEASE);
-  jobs.queue("narrow", { concurrency: LIMITS.queue.narrow! });
+  const steady = defineSteady(jobs, note, handler);
   /** The next version renames a job; a roll-back knows nothing of it. */
-  const rename = (name: string, handle = handler) =>
-    isNext(version) ? jobs.define(`${name}.next`, handle).formerly(name) : jobs.define(name, handle);
-  const tick = (job: Definition<Task>) =>
-    job.misfire("all").concurrency(0).lease(LEASE).args({ n: 0, ms: 1 });
-  tick(jobs.define("ticking", handler)).everySecond();
+  const rename = (name: string) =>
+    isNext(version) ? jobs.define(`${name}.next`, handler).formerly(name) : jobs.define(name, handler);
   tick(rename("beat")).everySecond();
   const shifting = tick(jobs.define("shifting", handler));
   if (isNext(version)) shifting.everyTwoSeconds();
   else shifting.everySecond();
   return {
+    ...steady,
+    renamed: retried(rename("renamed")).concurrency(0),
+    flex: retried(jobs.define("flex", handler)).concurrency(isNext(version) ? 2 : 3),
+  };
+}
+
+/** Defines the jobs that all versions define alike. No run of them kills its process. */
+export function defineVeteran(jobs: Punctual, note: Note): void {
+  defineSteady(jobs, note, (task, run) => work({ ...task, deaths: 0 }, run, note));
+}
+
+const tick = (job: Definition<Task>) => job.misfire("all").concurrency(0).lease(LEASE).args({ n: 0, ms: 1 });
+
+const retried = (job: Definition<Task>) => job.attempts({ max: ATTEMPTS, base: 0.2, cap: 1 }).lease(LEASE);
+
+function defineSteady(
+  jobs: Punctual,
+  note: Note,
+  handler: Handler<Task>,
+): Record<Exclude<JobName, ChangingJob>, Definition<Task>> {
+  const meter: Handler<Task> = async (task, run) => {
+    await noteClaim(jobs, run, note);
+    await work(task, run, note);
+  };
+  const define = (name: JobName, handle = handler) => retried(jobs.define(name, handle));
+  jobs.limit("api", { concurrency: LIMITS.named.api!, rate: { limit: RATES.named.api!.limit, per: "1s" } });
+  jobs.queue("narrow", { concurrency: LIMITS.queue.narrow! });
+  tick(jobs.define("ticking", handler)).everySecond();
+  return {
     free: define("free").concurrency(0),
     serial: define("serial"),
     ranked: define("ranked"),
-    renamed: rename("renamed").attempts({ max: ATTEMPTS, base: 0.2, cap: 1 }).lease(LEASE).concurrency(0),
     pair: define("pair").concurrency(2),
     keyed: define("keyed").concurrency(0, { perKey: 1, by: ({ key }) => key }),
     crowd: define("crowd").concurrency(0).queue("narrow"),
-    flex: define("flex").concurrency(isNext(version) ? 2 : 3),
     unique: define("unique").concurrency(0),
     ledger: define("ledger", (task, run) => book(task, run, note)).concurrency(0),
     metered: define("metered", meter).concurrency(0).rate(RATES.job.metered!.limit, "1s"),
     quota: define("quota", meter)
       .concurrency(0)
       .rate(null, "1s", { perKey: RATES.key.quota!.limit, by: ({ key }) => key }),
+    priced: define("priced", meter)
+      .concurrency(0)
+      .under("api", { cost: ({ cost }) => cost ?? 1 }),
+    flat: define("flat", meter).concurrency(0).under("api"),
     // Few attempts, so that batches fail.
     member: define("member").attempts({ max: 2, base: 0.2 }).concurrency(0),
     callback: define("callback").concurrency(0),

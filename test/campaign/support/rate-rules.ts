@@ -2,11 +2,13 @@ import type { Entry } from "../../support/journal.ts";
 import { mostInWindow } from "../../support/rate-journal.ts";
 import type { Evidence } from "./checker.ts";
 import type { Execution } from "./executions.ts";
-import { RATES } from "./load.ts";
+import { RATES, type Task, UNDER } from "./load.ts";
 
 interface Rated {
   job: string;
   key: string | null;
+  /** What a start uses up of a named limit. */
+  cost: number;
 }
 
 /** A start, and the earliest moment at which the run can have been claimed. */
@@ -28,24 +30,29 @@ const SLACK = 0.99;
  */
 export function ratesHeld({ entries, finished }: Evidence, executions: Execution[]): string[] {
   const requests = requestTimes(entries);
-  const numbers = new Map(finished.map(({ id, args }) => [id, args === null ? 0 : JSON.parse(args).n]));
-  const claims = claimsIn(executions, (run) => requests.get(numbers.get(run)) ?? -Infinity);
+  const tasks = new Map(finished.map(({ id, args }) => [id, (args && JSON.parse(args)) as Task | null]));
+  const costOf = (run: number) => tasks.get(run)?.cost ?? 1;
+  const requestedAt = (run: number) => requests.get(tasks.get(run)?.n ?? 0) ?? -Infinity;
+  const claims = claimsIn(executions, requestedAt, costOf);
   const recorded = new Map(
     entries
       .filter(({ what, attempt }) => what === "claimed" && attempt === 1)
       .map(({ run, attempt, job, key, ids }) => [
         `${run} ${attempt}`,
-        { job: job!, key: key ?? null, at: ids![0]! },
+        { job: job!, key: key ?? null, cost: costOf(run!), at: ids![0]! },
       ]),
   );
-  return bucketNames(executions).flatMap(({ name, rate: { limit, per }, isIn }) => {
-    const times = [...recorded.values()].filter(isIn).map(({ at }) => at);
+  return bucketNames(executions).flatMap(({ name, rate: { limit, per }, isIn, hasCosts = false }) => {
+    // A start that costs 3 counts as three.
+    const spread = <One extends Rated>(all: One[]) =>
+      all.filter(isIn).flatMap((one) => Array<One>(hasCosts ? one.cost : 1).fill(one));
+    const times = spread([...recorded.values()]).map(({ at }) => at);
     const byDatabase = mostInWindow(times, per);
-    const byJournal = mostClaimed(claims.filter(isIn), per * SLACK);
+    const byJournal = mostClaimed(spread(claims), per * SLACK);
     const report = (most: number, clock: string) =>
       most > limit
         ? [
-            `${most} runs of ${name} started within ${per} ms by the clock of the ${clock}, where ${limit} may`,
+            `${most} ${hasCosts ? "units" : "runs"} of ${name} started within ${per} ms by the clock of the ${clock}, where ${limit} may`,
           ]
         : [];
     return [...report(byDatabase, "database"), ...report(byJournal, "journal")];
@@ -61,19 +68,30 @@ function requestTimes(entries: readonly Entry[]): Map<number, number> {
   );
 }
 
-function claimsIn(executions: Execution[], requestedAt: (run: number) => number): Claim[] {
+function claimsIn(
+  executions: Execution[],
+  requestedAt: (run: number) => number,
+  costOf: (run: number) => number,
+): Claim[] {
   const last = new Map<number, number>();
   return executions
-    .filter(({ job }) => job in RATES.job || job in RATES.key)
+    .filter(({ job }) => job in RATES.job || job in RATES.key || job in UNDER)
     .sort((a, b) => a.from - b.from)
     .map(({ run, job, key, from }) => {
       const earliest = last.get(run) ?? requestedAt(run);
       last.set(run, from);
-      return { job, key, from, earliest };
+      return { job, key, cost: costOf(run), from, earliest };
     });
 }
 
-function bucketNames(executions: Execution[]) {
+interface RatedBucket {
+  name: string;
+  rate: { limit: number; per: number };
+  isIn(one: Rated): boolean;
+  hasCosts?: boolean;
+}
+
+function bucketNames(executions: Execution[]): RatedBucket[] {
   const keys = (job: string) => new Set(executions.flatMap((one) => (one.job === job ? [one.key] : [])));
   return [
     ...Object.entries(RATES.job).map(([job, rate]) => ({
@@ -88,6 +106,12 @@ function bucketNames(executions: Execution[]) {
         isIn: (one: Rated) => one.job === job && one.key === key,
       })),
     ),
+    ...Object.entries(RATES.named).map(([limit, rate]) => ({
+      name: `the limit ${limit}`,
+      rate,
+      isIn: (one: Rated) => UNDER[one.job] === limit,
+      hasCosts: true,
+    })),
   ];
 }
 
