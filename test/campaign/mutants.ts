@@ -254,6 +254,7 @@ export const mutants: CampaignMutant[] = [
     seconds: 20,
     seed: 21,
     caught: /runs of the limit api at once/,
+    took: 69,
   },
   {
     rule: "The start of a run uses up its cost of a named limit.",
@@ -276,6 +277,7 @@ export const mutants: CampaignMutant[] = [
     long: 0.2,
     faults: ["kill a worker", "kill a supervisor"],
     caught: /attempt \d+ of run \d+ started in .+ and in/,
+    took: 125,
   },
   {
     rule: "The counts of a finished batch are one row.",
@@ -286,6 +288,7 @@ export const mutants: CampaignMutant[] = [
     seconds: 20,
     seed: 24,
     caught: /the table batch_counts has \d+ rows/,
+    took: 96,
   },
   {
     rule: "A worker keeps nothing of a run whose outcome is written.",

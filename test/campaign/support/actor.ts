@@ -70,10 +70,10 @@ function newTask(n: number, name: JobName): Task {
   if (name === "free" && random() < 0.1) task.failures = between(1, 2);
   if (name === "free" && random() < 0.004) task.deaths = 1;
   if (name === "free" && random() < config.long) task.ms = between(2000, 6000);
-  // Long enough that another request for the key, or the end of another member, comes meanwhile, or another run under the limit.
-  if (name === "unique" || name === "member" || name === "priced") task.ms = between(1, 600);
+  // Long enough that another request for the key, or the end of another member, comes meanwhile.
+  if (name === "unique" || name === "member") task.ms = between(1, 600);
   if (name === "ranked") task.rank = between(1, 5);
-  if (name === "priced") task.cost = between(1, 3);
+  if (name === "priced") Object.assign(task, { cost: between(1, 3), ms: between(1, 150) });
   if (name === "member" && random() < 0.08) task.failures = between(1, 2);
   return task;
 }

@@ -36,7 +36,7 @@ export const RATES = {
   job: { metered: { limit: 12, per: 1000 } } as Record<string, { limit: number; per: number }>,
   key: { quota: { limit: 4, per: 1000 } } as Record<string, { limit: number; per: number }>,
   /** Of named limits, in costs. */
-  named: { api: { limit: 15, per: 1000 } } as Record<string, { limit: number; per: number }>,
+  named: { api: { limit: 9, per: 1000 } } as Record<string, { limit: number; per: number }>,
 };
 
 /** The named limit that each job is under. */
@@ -58,7 +58,7 @@ export const SHARES: [JobName | "batch", number][] = [
   ["ledger", 3],
   ["metered", 2],
   ["quota", 2],
-  ["priced", 2],
+  ["priced", 1],
   ["flat", 1],
   ["batch", 3],
 ];
