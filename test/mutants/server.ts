@@ -60,9 +60,7 @@ export const mutants: Mutant[] = [
     file: "src/store/server/retries.ts",
     find: "if (this.#hasWritten) return true;",
     replace: "return true;",
-    tests: ["test/faults/hosts.test.ts"],
-    only: "fails soon",
-    stores: ["postgres"],
+    tests: ["test/unit/retry-times.test.ts"],
   },
   {
     rule: "A dispatcher that was never connected waits for the server like one that was.",
