@@ -21,8 +21,8 @@ export interface BatchCheck {
 }
 
 /**
- * Checks that unfinished runs belong to the batch that they name. Returns the finished batches of such runs: only a retry
- * of a single member leads to one, and the counts must know of it.
+ * Checks that unfinished runs belong to the batch that they name. Returns the finished batches of such runs: only a
+ * retry of a single member leads to one, and the counts must know of it.
  */
 export async function checkMemberRuns(
   sql: SqlContext,

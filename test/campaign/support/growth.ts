@@ -22,7 +22,7 @@ const MOST_IDLE = 88;
 const BUCKETS =
   Object.keys(RATES.job).length + Object.keys(RATES.named).length + KEYS * Object.keys(RATES.key).length;
 
-/** Rows of counts of a batch that is left open: each of its 12 members may end in another worker, and one process adds. */
+/** Rows of counts of a batch that is left open: one process adds, and its 12 members may end in as many workers. */
 const COUNTS_OF_OPEN = 13;
 
 /** The campaign's own connections. */

@@ -16,7 +16,7 @@ export interface Task {
   deaths?: number;
   /** The priority of the dispatch; a smaller number goes first. */
   rank?: number;
-  /** What the start of a run of `priced` costs. */
+  /** Cost of the start of a run of `priced`. */
   cost?: number;
 }
 

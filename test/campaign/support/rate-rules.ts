@@ -7,7 +7,7 @@ import { RATES, type Task, UNDER } from "./load.ts";
 interface Rated {
   job: string;
   key: string | null;
-  /** What a start uses up of a named limit. */
+  /** Units of a named limit that a start uses up. */
   cost: number;
 }
 
