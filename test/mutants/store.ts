@@ -62,7 +62,7 @@ export const mutants: Mutant[] = [
   },
   {
     rule: "The statement that moves runs into history is fenced by the token.",
-    file: "src/store/sql/history.ts",
+    file: "src/store/postgres/history-move.ts",
     find: 'r.lease_token = ${param(token, "text")}',
     replace: 'r.lease_token <> ${param("", "text")}',
     ...postgres,

@@ -55,7 +55,6 @@ export class MysqlDatabase implements ServerDatabase {
   readonly isIdTaken: (error: unknown) => boolean = errors.isIdTaken;
   readonly upsert: typeof dialect.upsert = dialect.upsert;
   readonly indexesLinks = false;
-  readonly movesRows = false;
   readonly lookUp: typeof dialect.lookUp = dialect.lookUp;
   readonly runsOfMembers: typeof dialect.runsOfMembers = dialect.runsOfMembers;
   readonly updateFrom: typeof dialect.updateFrom = dialect.updateFrom;

@@ -19,6 +19,7 @@ import { TextCache } from "../sql/text-cache.ts";
 import type { HeldClient, PgConnections } from "./connections.ts";
 import * as dialect from "./dialect.ts";
 import * as errors from "./errors.ts";
+import { moveToHistory } from "./history-move.ts";
 import { IS_READ_ONLY } from "./hosts.ts";
 import { inSchemaOf } from "./object-names.ts";
 import { NO_TIMEOUT, type QueryOptions, query, StatementNames } from "./query.ts";
@@ -51,7 +52,7 @@ export class PostgresDatabase implements ServerDatabase {
   readonly updateByIds: typeof dialect.updateByIds = dialect.updateByIds;
   readonly deleteFrom: typeof deleteFrom = deleteFrom;
   readonly indexesLinks = true;
-  readonly movesRows = true;
+  readonly moveToHistory: typeof moveToHistory = moveToHistory;
   readonly lookUp: typeof lookUp = lookUp;
   readonly runsOfMembers: typeof dialect.runsOfMembers = dialect.runsOfMembers;
   readonly historyRange: typeof dialect.historyRange = dialect.historyRange;

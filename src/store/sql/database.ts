@@ -1,5 +1,5 @@
 import type { MissingObject, VacuumReport } from "../maintenance.ts";
-import type { DatabaseName } from "../store.ts";
+import type { DatabaseName, Settlement } from "../store.ts";
 import type { Tables } from "./tables.ts";
 
 export { type Tables, tablesWith } from "./tables.ts";
@@ -66,6 +66,15 @@ export interface Upsert {
   update?: readonly (string | { column: string; to: string })[];
   /** Number of rows. Default: 1. */
   rows?: number;
+}
+
+/** The parts of `moveToHistory`. */
+export interface HistoryMove {
+  token: string;
+  endings: Settlement[];
+  now: number;
+  /** See `Database.orReplace`. */
+  orReplace: string;
 }
 
 export interface About {
@@ -166,8 +175,11 @@ export interface Database extends Sql {
    * in none of them. A database without partial indexes has none of these (note 45).
    */
   readonly indexesLinks: boolean;
-  /** Whether one statement can delete rows and insert them into another table, as PostgreSQL's can. */
-  readonly movesRows: boolean;
+  /**
+   * A statement that moves the settled runs of one token into history, and returns those that still had the token (as
+   * `EndedRun`). Absent on databases that cannot delete rows and insert them elsewhere in one statement.
+   */
+  moveToHistory?(tables: Tables, move: HistoryMove): Statement;
   /** Finished runs (as `r`) of one job with ids in (`after`, `upTo`], as a range of the index on name and id. */
   historyRange(name: string, after: number, upTo: number): IndexRange;
   /** Describes the database, for diagnosis. */

@@ -1,12 +1,12 @@
-import { type FinishedState, outcomeRules, type RunState, stateCodes } from "../../run/states.ts";
+import { type FinishedState, stateCodes } from "../../run/states.ts";
 import type { Settlement } from "../store.ts";
 import type { BatchTally } from "./batch-tally.ts";
 import type { SqlContext } from "./context.ts";
-import { type ColumnType, idsAsJson, type Param, type Statement } from "./database.ts";
+import { type ColumnType, idsAsJson } from "./database.ts";
 import { rowSource } from "./row-source.ts";
 
 /** Columns that history copies from `runs`. */
-const COPIED = [
+export const COPIED: readonly string[] = [
   "name",
   "queue",
   "lane",
@@ -35,7 +35,7 @@ const COPIED = [
 ];
 
 /** Columns that a run has only in history. */
-const ENDING: Record<string, ColumnType> = {
+export const ENDING: Record<string, ColumnType> = {
   id: "integer",
   state: "integer",
   started_at: "integer",
@@ -124,8 +124,8 @@ export interface EndedRun {
 }
 
 /**
- * Moves settled runs of one token to `history`, in one statement. Only for databases with `movesRows` (PostgreSQL).
- * Returns the runs that still had the token.
+ * Moves settled runs of one token to `history`, in one statement. Only for databases with `moveToHistory`. Returns the
+ * runs that still had the token.
  */
 export async function moveLeasedToHistory(
   tx: SqlContext,
@@ -134,7 +134,9 @@ export async function moveLeasedToHistory(
   now: number,
 ): Promise<EndedRun[]> {
   if (endings.length === 0) return [];
-  const { text, params } = leasedMove(tx, token, endings, now);
+  const { db, t } = tx;
+  const orReplace = db.orReplace(t.history, ["id"], HISTORY_COLUMNS);
+  const { text, params } = db.moveToHistory!(t, { token, endings, now, orReplace });
   const ended = await tx.all<EndedRun>(text, ...params);
   const forgotten = ended.filter(({ kept }) => kept === 0);
   if (forgotten.length > 0) {
@@ -146,48 +148,6 @@ export async function moveLeasedToHistory(
   }
   return ended;
 }
-
-/**
- * An array of ids and single parameters take 0.7 of the time of a join with JSON rows (note 37). Values that differ
- * between the runs are looked up in a JSON object by the run's id.
- */
-function leasedMove({ db, t }: SqlContext, token: string, endings: Settlement[], now: number): Statement {
-  const params: Param[] = [];
-  // Parameters follow the order of the text.
-  const param = (value: Param, type: string) => {
-    params.push(value);
-    return `cast(? as ${type})`;
-  };
-  const value = (type: "bigint" | "text", of: (one: Settlement) => number | string | null) => {
-    const shared = of(endings[0]!);
-    if (endings.every((one) => of(one) === shared)) return param(shared, type);
-    const byId = endings.map((one) => `"${one.id}":${JSON.stringify(of(one))}`);
-    return `cast((select ${param(`{${byId}}`, "text")}::jsonb) ->> cast(r.id as text) as ${type})`;
-  };
-  const state = ({ outcome }: Settlement) => stateCodes[outcomeRules[outcome].to as RunState];
-  const ids = endings.map(({ id }) => id).sort((a, b) => a - b);
-  const copied = COPIED.join(", ");
-  const ending = Object.keys(ENDING).join(", ");
-  const text = `with gone as (
-       delete from ${t.runs} r
-        where r.id = any(${param(`{${ids.join()}}`, "text")}::bigint[]) and r.lease_token = ${param(token, "text")}
-       returning ${COPIED.map((column) => `r.${column}`).join(", ")}, r.locked_by as worker, r.id,
-         ${value("bigint", state)} as state, ${value("bigint", ({ duration }) => now - duration)} as started_at,
-         ${param(now, "bigint")} as finished_at, ${value("bigint", ({ keep }) => keep)} as keep,
-         ${value("text", ({ error }) => error)} as error,
-         ${value("text", ({ fingerprint }) => fingerprint)} as fingerprint,
-         ${value("text", ({ result }) => result)} as result,
-         coalesce(${value("text", ({ child }) => child ?? null)}, r.child) as child, r.logged),
-     moved as (
-       insert into ${t.history} (${copied}, worker, ${ending})
-       select ${copied}, worker, ${ending.replace("keep_until", "case when keep is not null then greatest(finished_at + keep, coalesce(unique_until, 0)) end")}
-         from gone where ${IS_KEPT}${db.orReplace(t.history, ["id"], HISTORY_COLUMNS)})
-     select id, name, lane, queue, limited, attempts, logged, case when ${IS_KEPT} then 1 else 0 end as kept from gone`;
-  return { text, params };
-}
-
-/** Whether history keeps a row of `gone`. */
-const IS_KEPT = "(keep is null or keep <> 0 or coalesce(unique_until, 0) > finished_at)";
 
 /** Deletes the attempts and log lines of runs; no statement is sent for runs that cannot have any. */
 async function deleteTraces(

@@ -123,7 +123,7 @@ export function isOneStatement(db: Database, settlements: Settlement[]): boolean
 
 function endsAtOnce(db: Database, { outcome }: Settlement): boolean {
   const { to, recorded } = outcomeRules[outcome];
-  return db.movesRows && to !== "waiting" && !recorded;
+  return db.moveToHistory !== undefined && to !== "waiting" && !recorded;
 }
 
 /** Writes the settlements of one token that only move their runs into history. */

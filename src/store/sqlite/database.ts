@@ -35,7 +35,6 @@ export class SqliteDatabase implements Database {
   readonly pattern: typeof dialect.pattern = dialect.pattern;
   readonly scalar: typeof dialect.scalar = dialect.scalar;
   readonly indexesLinks = true;
-  readonly movesRows = false;
   readonly unlessKeyHeld = " on conflict (unique_key) where unique_key is not null do nothing";
   readonly orReplace: typeof dialect.orReplace = dialect.orReplace;
   readonly lookUp: typeof lookUp = lookUp;
