@@ -235,7 +235,7 @@ export function agreeing(database: Database): void {
     test(
       "agree after every step of a random sequence",
       async () => {
-        // Every step is a round trip to a server, and all servers must agree on the same. SEQUENCES=1000 is a longer proof.
+        // Every step is a round trip to a server, and all servers must agree. SEQUENCES=1000 is a longer proof.
         const numRuns = Number(process.env.SEQUENCES ?? (database.name === "sqlite" ? 80 : 20));
         await fc.assert(
           fc.asyncProperty(steps, check),
