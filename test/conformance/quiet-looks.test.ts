@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { fresh } from "./support/fresh.ts";
 import {
   beat,
+  beatFor,
   type ClaimFields,
   claim,
   claimRequest,
@@ -24,12 +25,19 @@ else test.todo("SQLite is not selected");
 function withRates(): void {
   const at = fresh(sqlite);
 
+  const sync = (census: string | null, limit = 1) =>
+    define(
+      at.store,
+      [
+        { name: "job", fingerprint: `${limit}`, rates: { job: rate(limit, 60_000), key: null } },
+        { name: "limited", fingerprint: "code", limit: 9 },
+      ],
+      { startedAt: 1, census },
+    );
+
   /** A worker that has found only runs above their rate, and another process beside it. */
   async function scene() {
-    await define(at.store, [
-      { name: "job", rates: { job: rate(1, 60_000), key: null } },
-      { name: "limited", limit: 9 },
-    ]);
+    await sync(null);
     const held = await insertOne(at.store, { name: "limited", priority: -1 });
     await insert(at.store, ...times(150, () => ({})));
     const other = await at.another();
@@ -67,6 +75,18 @@ function withRates(): void {
     expect(await looksWithoutLock()).toBe(true);
     await insertOne(other, { name: "free", delay: 3_600_000 });
     expect(await looksWithoutLock()).toBe(false);
+  });
+
+  test("a sync that changes nothing does not make a worker look at runs above their rate", async () => {
+    await scene();
+    await beatFor(at.store, "w1");
+    await sync(null);
+    const { census } = await sync(null);
+    await look();
+    expect(await sync(census)).toMatchObject({ isUnchanged: true });
+    expect(await looksWithoutLock()).toBe(true);
+    await sync(null, 2);
+    expect((await look()).claimed).toHaveLength(1);
   });
 
   test("a run that another process inserts is found at once", async () => {

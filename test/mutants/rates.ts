@@ -86,10 +86,18 @@ export const mutants: Mutant[] = [
   {
     rule: "On SQLite a change of the file that concerns no run does not make a worker look.",
     file: "src/store/sqlite/store.ts",
-    find: "isQuiet({ claimed, opening, isUnfinished }) ? this.#claimer.readNews(now) : null;",
-    replace: "(void isQuiet, null);",
+    find: "? this.#claimer.readNews({ nextDue, paused })\n",
+    replace: "? null\n",
     tests: ["test/conformance/quiet-looks.test.ts"],
     only: "a heartbeat of another process",
+  },
+  {
+    rule: "A sync that changes nothing does not make a worker look at runs that a rate held back.",
+    file: "src/store/sql/store.ts",
+    find: "if (!result.isUnchanged) this.quiet.clear();",
+    replace: "this.quiet.clear();",
+    tests: ["test/conformance/quiet-looks.test.ts"],
+    only: "a sync that changes nothing",
   },
   {
     rule: "Reopening the rates of a job reopens those of its keys.",

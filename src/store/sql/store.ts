@@ -280,7 +280,7 @@ export abstract class SqlStore extends OperatorStore implements Store {
 
   async syncJobs(sync: SyncRequest): ReturnType<Store["syncJobs"]> {
     const result = await syncJobs(this.sql, sync, await this.now());
-    this.quiet.clear();
+    if (!result.isUnchanged) this.quiet.clear();
     return result;
   }
 

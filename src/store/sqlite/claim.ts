@@ -297,15 +297,15 @@ export class Claimer {
   /**
    * Returns a text that differs once another process has inserted a run, has given one back that was under a limit, has
    * paused or resumed something, or an operator has acted. Every heartbeat of a worker changes the file, and is no
-   * news.
+   * news. `read`: what the exchange has read already.
    */
-  readNews(now: number): string {
+  readNews(read: { nextDue: number | null; paused: PausedNames }): string {
     const { runs, audit } = this.#t;
     const row = this.#db.row(
       `select (select max(id) from ${runs}) as newest, (select max(id) from ${audit}) as action,
               count(*) as held, sum(id) as ids from ${runs} where state = 2 and limited = 1`,
     );
-    return JSON.stringify([row, this.nextDue(), this.readPaused(now)]);
+    return JSON.stringify([row, read]);
   }
 
   /** Returns the runs of this worker with a cancellation request. */

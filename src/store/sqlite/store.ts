@@ -6,7 +6,14 @@ import { SqlBatches } from "../sql/batches.ts";
 import { type Param, type Tables, type Transaction, tablesWith } from "../sql/database.ts";
 import { readCancelled } from "../sql/settle.ts";
 import { SqlStore } from "../sql/store.ts";
-import type { ExchangeRequest, ExchangeResult, InsertResult, NewRun, Settlement } from "../store.ts";
+import type {
+  ExchangeRequest,
+  ExchangeResult,
+  InsertResult,
+  NewRun,
+  PausedNames,
+  Settlement,
+} from "../store.ts";
 import { ChangeWatch } from "./change-watch.ts";
 import { Claimer } from "./claim.ts";
 import type { SqliteDatabase } from "./database.ts";
@@ -138,15 +145,16 @@ export class SqliteStore extends SqlStore {
       const idle = await this.#db.read(() => {
         const now = this.#clock.now();
         const nextDue = this.#claimer.nextDue();
-        const readNews = () => this.#claimer.readNews(now);
+        let paused: PausedNames | null = null;
+        const readPaused = () => (paused ??= this.#claimer.readPaused(now));
+        const readNews = () => this.#claimer.readNews({ nextDue, paused: readPaused() });
         const closed = claim?.limited ? this.quiet.until(worker, claim, null, { now, readNews }) : null;
         const isDue = nextDue !== null && nextDue <= now;
         if (claim && (this.#claimer.hasReady(claim, closed !== null) || isDue)) return null;
         const cancelled = this.#claimer.cancelledOf(worker);
-        const paused = this.#claimer.readPaused(now);
         const opening = { at: closed ?? Number.POSITIVE_INFINITY, isAll: false };
         const nothing = { settled: [], claimed: [], isUnfinished: false, news: null };
-        return { ...nothing, batches: new Set<number>(), opening, nextDue, cancelled, paused };
+        return { ...nothing, batches: new Set<number>(), opening, nextDue, cancelled, paused: readPaused() };
       });
       if (idle) return idle;
     }
@@ -166,7 +174,9 @@ export class SqliteStore extends SqlStore {
       }
       const nextDue = this.#claimer.nextDue();
       // Before the commit: a run that another process inserts after it is news.
-      const news = isQuiet({ claimed, opening, isUnfinished }) ? this.#claimer.readNews(now) : null;
+      const news = isQuiet({ claimed, opening, isUnfinished })
+        ? this.#claimer.readNews({ nextDue, paused })
+        : null;
       return {
         settled,
         claimed,
