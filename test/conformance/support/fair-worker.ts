@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { Punctual } from "../../../src/index.ts";
+import { sleepReal } from "../../../src/time.ts";
 import { noteIn } from "../../support/journal.ts";
 
 /** A worker with a fair queue, which notes the key of each run that it starts. */
@@ -7,17 +9,30 @@ export interface FairWorkerConfig {
   url: string;
   journal: string;
   parallel: number;
+  /** File with the number of the round. */
+  round: string;
 }
 
-const { name, url, journal, parallel } = JSON.parse(process.argv[2]!) as FairWorkerConfig;
+export interface FairArgs {
+  key: string;
+  /** Null: the run ends when the next round begins. */
+  ms: number | null;
+}
+
+const { name, url, journal, parallel, round } = JSON.parse(process.argv[2]!) as FairWorkerConfig;
+/** Interval between two reads of the round, in milliseconds. */
+const POLL = 5;
+const readRound = () => readFileSync(round, "utf8");
 const note = noteIn(journal, name);
 const jobs = new Punctual(url, { logger: false });
 
 jobs.queue("imports", { fair: true, weight: (key) => (key === "gold" ? 3 : 1) });
 jobs
-  .define("import", async ({ key, ms }: { key: string; ms: number }) => {
+  .define("import", async ({ key, ms }: FairArgs) => {
+    const now = readRound();
     note("start", { key });
-    await new Promise((resolve) => setTimeout(resolve, ms));
+    if (ms !== null) await sleepReal(ms);
+    else while (readRound() === now) await sleepReal(POLL);
   })
   .queue("imports")
   .concurrency(0, { by: ({ key }) => key })
