@@ -8,7 +8,7 @@ import { noteIn } from "../../support/journal.ts";
 import { cap, claimRequest, exchange, settlement } from "./requests.ts";
 
 /** Part of the runs that hold places which an exchange settles. */
-const SETTLED = 0.4;
+const SETTLED = 0.1;
 
 const [url, worker, journal, lease] = process.argv.slice(2) as [string, string, string, string];
 const note = noteIn(journal, worker);
