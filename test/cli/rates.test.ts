@@ -1,4 +1,7 @@
 import { expect, test } from "vitest";
+import { table } from "../../src/cli/render/table.ts";
+import { limitColumns, limitRows } from "../../src/cli/views/limit-columns.ts";
+import { pageOf } from "./support/page.ts";
 import { scene } from "./support/project-scene.ts";
 
 test("rates are listed with what is spent and when they open", async () => {
@@ -71,4 +74,38 @@ test("the rate of a named limit is reopened", async () => {
     expect(await call("reopen", kind, "missing")).toMatchObject({ code: 3 });
   const { code, stderr } = await call("reopen", "limit", "api", "--key", "a");
   expect([code, stderr]).toEqual([2, expect.stringContaining("a limit has one rate")]);
+});
+
+test("status --queues has named limits and jobs with rates, at 80 columns", async () => {
+  const { call, jobs } = scene();
+  jobs.limit("openai", { concurrency: 20, rate: { limit: 60_000, per: "1m" } });
+  const names = ["summarise", "translate", "embed-documents", "classify-messages"];
+  for (const name of names) jobs.define(name, async () => {}).under("openai");
+  jobs
+    .define("sync-shop", async (_: { shop: string }) => {})
+    .rate(50, "1s", { perKey: 2, by: ({ shop }) => shop });
+  jobs.define("lost", async () => {}).under("opnai");
+  jobs.define("plain", async () => {});
+  await jobs.run();
+  const page = pageOf(80);
+  const lines = table(limitColumns(page), limitRows(await jobs.status()), page);
+  expect(lines.map((line) => line.trimEnd())).toEqual([
+    "  Limit Of           Running  Rate                       Jobs",
+    "● limit openai       0 of 20  60000 in 1 min             classify-messages, emb…",
+    "! limit opnai    not defined  –                          lost",
+    "● job sync-shop       0 of 1  50 in 1 s; 2 in 1 s a key",
+  ]);
+  const { stdout } = await call("status", "--queues");
+  expect(stdout).toMatch(
+    /Queue .*\n.*default .*\n\n +Limit Of +Running +Rate +Jobs\n● limit openai +0 of 20 /,
+  );
+  const { limits } = JSON.parse((await call("status", "--json")).stdout);
+  expect(limits).toMatchObject([{ name: "openai", limit: 20, jobs: names.toSorted() }, { name: "opnai" }]);
+});
+
+test("status --queues has no table of limits if there are none", async () => {
+  const { call, jobs } = scene();
+  jobs.define("plain", async () => {});
+  await jobs.run();
+  expect((await call("status", "--queues")).stdout).not.toContain("Limit Of");
 });

@@ -7,6 +7,7 @@ import type { Page } from "../../render/page.ts";
 import { table } from "../../render/table.ts";
 import { cut, widthOf, wrapHanging, wrapHint } from "../../render/width.ts";
 import type { JobLease, JobSummary } from "../../views/job-state.ts";
+import { limitColumns, limitRows } from "../../views/limit-columns.ts";
 import type { Picture } from "../../views/live-view.ts";
 import { jobColumns, queueColumns, workerColumns } from "../../views/status-columns.ts";
 
@@ -31,8 +32,10 @@ export function statusPicture(
 ): Picture {
   const head = [summaryLine(report, views, database, page), ""];
   if (queues || workers) {
+    const limits = queues ? limitRows(report) : [];
     const tables = [
       ...(queues ? [table(queueColumns(report, page), report.queues, page)] : []),
+      ...(limits.length > 0 ? [table(limitColumns(page), limits, page)] : []),
       ...(workers ? [table(workerColumns(report, page), report.workers, page)] : []),
     ];
     return { head, body: tables.flatMap((lines, index) => (index === 0 ? lines : ["", ...lines])), foot: [] };
@@ -89,7 +92,7 @@ function waitingText(report: StatusReport): string | null {
 
 /** The JSON document of `status`. */
 export function statusDocument(snapshot: Snapshot): object {
-  const { now, defined, running, idle, queues, workers } = snapshot.report;
+  const { now, defined, running, idle, queues, limits, workers } = snapshot.report;
   return {
     now,
     defined,
@@ -108,6 +111,7 @@ export function statusDocument(snapshot: Snapshot): object {
       };
     }),
     queues,
+    limits,
     workers,
   };
 }
