@@ -112,7 +112,7 @@ export function isPresent(kind: DatabaseKind): boolean {
   return kind === "redis" ? findRedis() !== undefined : isAvailable(kind);
 }
 
-async function usingFile<Result>(work: (database: Database) => Promise<Result>): Promise<Result> {
+export async function usingFile<Result>(work: (database: Database) => Promise<Result>): Promise<Result> {
   const folder = mkdtempSync(join(tmpdir(), "punctual-bench-"));
   try {
     return await work({ url: `sqlite:${join(folder, "jobs.db")}` });
