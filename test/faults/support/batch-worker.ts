@@ -1,5 +1,6 @@
-import { appendFileSync } from "node:fs";
 import { type BatchAddition, type Definition, Punctual, type RunContext } from "../../../src/index.ts";
+import { sleepReal } from "../../../src/time.ts";
+import { type Note, noteIn } from "../../support/journal.ts";
 
 type Member = Definition<MemberArgs>;
 
@@ -13,12 +14,25 @@ interface BatchJobs {
   finish: BatchAddition;
 }
 
+/** Longest that a member takes, in milliseconds. */
+const LONGEST = 20;
+
 /**
- * Defines the jobs of batches whose processes are killed, in a process that works or dispatches. Callbacks write their
- * batch, name and run into the journal.
+ * Defines the jobs of batches whose processes are killed, in a process that works or dispatches. In the journal are the
+ * ends of members and the starts of callbacks; their key is the id of the batch.
  */
-export function defineBatchJobs(jobs: Punctual, journal: string | null): BatchJobs {
-  const handle = async ({ n, does }: MemberArgs, run: RunContext) => {
+export function defineBatchJobs(jobs: Punctual, note: Note): BatchJobs {
+  const noteRun = (what: string, { id, name, attempt, batch }: RunContext) =>
+    note(what, { run: id, job: name, attempt, key: String(batch!.id) });
+  const handle = async (args: MemberArgs, run: RunContext) => {
+    try {
+      await sleepReal(Math.random() * LONGEST);
+      await act(args, run);
+    } finally {
+      noteRun("end", run);
+    }
+  };
+  const act = async ({ n, does }: MemberArgs, run: RunContext) => {
     if (does === "fails") throw new Error("as planned");
     if (does === "retries" && run.attempt === 1) throw new Error("once");
     // Ends the whole process, with every run that it has.
@@ -35,9 +49,7 @@ export function defineBatchJobs(jobs: Punctual, journal: string | null): BatchJo
   const failing = jobs.define("failing", handle).attempts(1).concurrency(0);
   const callback = (name: string) =>
     jobs
-      .define(name, (_: unknown, run) => {
-        if (journal !== null) appendFileSync(journal, `${run.batch!.id} ${name} ${run.id}\n`);
-      })
+      .define(name, (_: unknown, run) => noteRun("start", run))
       .concurrency(0)
       .keep(0);
   return {
@@ -63,10 +75,11 @@ export interface BatchPlan {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const [, , url, journal] = process.argv;
+  const [, , url, journal, name] = process.argv;
+  const note = noteIn(journal!, name!);
   const jobs = new Punctual(url!, { logger: false });
-  defineBatchJobs(jobs, journal!);
-  jobs.on("worker.started", () => process.send?.("started"));
+  defineBatchJobs(jobs, note);
+  jobs.on("worker.started", () => note("worker.started"));
   await jobs.forever({ parallel: 8, sleep: "200ms" });
   process.exit(0);
 }
