@@ -4,7 +4,7 @@ import { openStore } from "../../../src/store/open.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { TestClock } from "../../../src/testing/clock.ts";
 import { Model, type ModelLease, shownState } from "../support/model.ts";
-import { LIMITS, type Step, steps } from "../support/model-steps.ts";
+import { LIMITS, RATES, type Step, steps } from "../support/model-steps.ts";
 import {
   cap,
   claimRequest,
@@ -38,7 +38,7 @@ class Pair {
     this.#at = at;
     this.#store = store;
     this.#clock = clock;
-    this.#model = new Model(clock.now(), LIMITS);
+    this.#model = new Model(clock.now(), { ...LIMITS, rates: RATES });
   }
 
   #run(which: number): number {
@@ -66,6 +66,8 @@ class Pair {
       case "claim": {
         const { do: _, worker, behind, ...fields } = step;
         const request = claimRequest({ ...fields, owner: worker, behind: () => behind });
+        // Otherwise the store may not look at runs that were given back since a look which found only closed rates.
+        await store.releaseJobs(worker);
         const answer = await exchange(store, { worker, claim: request });
         const tokens = new Map(answer.claimed.map(({ id, token }) => [id, token]));
         expect(ids(answer.claimed)).toEqual(model.claim({ ...step, token: request.token }, tokens));
@@ -197,7 +199,7 @@ class Pair {
   }
 }
 
-const TABLES = ["runs", "history", "attempts", "jobs", "schedules", "queues", "workers", "minutes"];
+const TABLES = ["runs", "history", "attempts", "jobs", "schedules", "queues", "workers", "minutes", "rates"];
 
 export function agreeing(database: Database): void {
   describe("the model and the store", () => {
@@ -215,10 +217,13 @@ export function agreeing(database: Database): void {
       const store = await openStore(at.url, { clock, prefix: "punctual_" });
       await define(
         store,
-        ["free", "small", "keyed"].map((name) => ({
+        Object.keys(LIMITS.jobLimits).map((name) => ({
           name,
           limit: LIMITS.jobLimits[name]!,
           keyLimit: LIMITS.keyLimits[name]!,
+          rates: name.startsWith("rated")
+            ? { job: RATES.job[name] ?? null, key: RATES.key[name] ?? null }
+            : null,
         })),
         { queues: [{ name: "b", limit: LIMITS.queueLimits.b! }] },
       );

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { type Outcome, outcomeRules } from "../../../src/run/states.ts";
+import type { Rate } from "../../../src/store/rate.ts";
 
 /** `which` counts backwards: among all runs, or among all leases, held or stale. */
 export type Step =
@@ -24,9 +25,15 @@ export type Step =
   | { do: "pause job" | "pause queue"; name: string; paused: boolean };
 
 export const LIMITS: Record<"jobLimits" | "keyLimits" | "queueLimits", Record<string, number>> = {
-  jobLimits: { free: 0, small: 2, keyed: 3 },
-  keyLimits: { free: 0, small: 0, keyed: 1 },
+  jobLimits: { free: 0, small: 2, keyed: 3, rated: 0, "rated by key": 0 },
+  keyLimits: { free: 0, small: 0, keyed: 1, rated: 0, "rated by key": 0 },
   queueLimits: { a: 0, b: 3 },
+};
+
+/** Rates of jobs, and of each key of a job. */
+export const RATES: Record<"job" | "key", Record<string, Rate>> = {
+  job: { rated: { limit: 3, per: 1000, burst: null } },
+  key: { "rated by key": { limit: 1, per: 500, burst: null } },
 };
 
 const delay = fc.constantFrom(0, 0, 500, 1000, 3000);
@@ -60,7 +67,7 @@ const single: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 6,
     arbitrary: of("insert", {
-      name: fc.constantFrom("free", "small", "keyed"),
+      name: fc.constantFrom(...Object.keys(LIMITS.jobLimits)),
       key: fc.constantFrom("x", "y", null),
       queue: fc.constantFrom("a", "b"),
       priority: fc.integer({ min: -1, max: 1 }),

@@ -1,5 +1,6 @@
 import { isChain } from "../../../src/run/chains.ts";
 import { type Outcome, outcomeRules, type RunState } from "../../../src/run/states.ts";
+import type { Rate } from "../../../src/store/rate.ts";
 
 export interface ModelRun {
   id: number;
@@ -27,6 +28,21 @@ export interface ModelLease {
   token: string;
 }
 
+/** A start that a rate counts. */
+interface ModelStart {
+  name: string;
+  key: string | null;
+  at: number;
+}
+
+interface ModelLimits {
+  jobLimits: Record<string, number>;
+  keyLimits: Record<string, number>;
+  queueLimits: Record<string, number>;
+  /** Rates of jobs, and of each key of a job. */
+  rates: Record<"job" | "key", Record<string, Rate>>;
+}
+
 /** Number of runs at once: the runs of a chain are executed one after the other. */
 function slots(runs: ModelRun[]): number {
   return new Set(runs.map(({ token, id }) => (token !== null && isChain(token) ? token : id))).size;
@@ -36,20 +52,15 @@ function slots(runs: ModelRun[]): number {
 export class Model {
   now: number;
   runs: ModelRun[] = [];
-  readonly jobLimits: Record<string, number>;
-  readonly keyLimits: Record<string, number>;
-  readonly queueLimits: Record<string, number>;
+  /** Every start of a job with rates. */
+  readonly starts: ModelStart[] = [];
+  readonly limits: ModelLimits;
   readonly pausedJobs: Set<string> = new Set();
   readonly pausedQueues: Set<string> = new Set();
 
-  constructor(
-    now: number,
-    limits: Record<"jobLimits" | "keyLimits" | "queueLimits", Record<string, number>>,
-  ) {
+  constructor(now: number, limits: ModelLimits) {
     this.now = now;
-    this.jobLimits = limits.jobLimits;
-    this.keyLimits = limits.keyLimits;
-    this.queueLimits = limits.queueLimits;
+    this.limits = limits;
   }
 
   insert(
@@ -114,7 +125,10 @@ export class Model {
       run.token = token;
       run.worker = claim.worker;
       run.lockedUntil = this.now + claim.lease;
-      run.startedAt = !follows && heads < claim.start && run.crashes === 0 ? this.now : null;
+      const isRated = this.#ratesOf(run).length > 0;
+      if (isRated) this.starts.push({ name: run.name, key: run.key, at: this.now });
+      const starts = (!follows && heads < claim.start) || isRated;
+      run.startedAt = starts && run.crashes === 0 ? this.now : null;
       if (!follows) heads++;
       claimed.push(run);
     }
@@ -126,6 +140,7 @@ export class Model {
     const isSame = (one: ModelRun) => one.name === run.name && one.key === run.key && one.queue === run.queue;
     const before = inOrder.slice(0, inOrder.indexOf(run));
     return (
+      this.#ratesOf(run).length === 0 &&
       [...chain, run].every((one) => isSame(one) && one.limited && one.crashes === 0 && !one.suspect) &&
       !before.some((one) => isSame(one) && one.state === "ready")
     );
@@ -135,18 +150,32 @@ export class Model {
     const running = this.runs.filter((one) => one.state === "running" && one.limited);
     const under = (limit: number | undefined, runs: ModelRun[]) => !limit || slots(runs) < limit;
     const ofJob = running.filter((one) => one.name === run.name);
+    const { jobLimits, keyLimits, queueLimits } = this.limits;
     return (
-      under(this.jobLimits[run.name], ofJob) &&
+      under(jobLimits[run.name], ofJob) &&
       (run.key === null ||
         under(
-          this.keyLimits[run.name],
+          keyLimits[run.name],
           ofJob.filter((one) => one.key === run.key),
         )) &&
       under(
-        this.queueLimits[run.queue],
+        queueLimits[run.queue],
         running.filter((one) => one.queue === run.queue),
-      )
+      ) &&
+      this.#ratesOf(run).every(({ rate, starts }) => starts < rate.limit)
     );
+  }
+
+  /** The rates that the run is under, and their starts in the window that ends now. */
+  #ratesOf(run: ModelRun): { rate: Rate; starts: number }[] {
+    const { job, key } = this.limits.rates;
+    const count = (rate: Rate | undefined, is: (start: ModelStart) => boolean) => {
+      const counts = (start: ModelStart) =>
+        start.name === run.name && is(start) && start.at + rate!.per > this.now;
+      return rate ? [{ rate, starts: this.starts.filter(counts).length }] : [];
+    };
+    const ofKey = run.key === null ? undefined : key[run.name];
+    return [...count(job[run.name], () => true), ...count(ofKey, (start) => start.key === run.key)];
   }
 
   #held({ id, token }: ModelLease): ModelRun | undefined {
