@@ -31,7 +31,7 @@ const DISPATCHED_AT_ONCE = 5000;
 /** How often each statement was sent. */
 type Counts = Record<string, number>;
 
-/** What a process of workers tells its parent. */
+/** A message of a process of workers to its parent. */
 interface Message {
   isStarted?: true;
   /** When a run of "opening" started. */

@@ -20,8 +20,8 @@ const SLOTS = WORKERS * PARALLEL;
 const BACKLOG = Number(process.env.FAIR_BACKLOG ?? 6000);
 
 /**
- * Rounds of all slots within which a run starts that is dispatched while others are under way: one for the runs that are
- * running, one for prefetched runs that start while the next claim is under way, and one in which it starts.
+ * Rounds of all slots within which a run starts that is dispatched while others are under way: one for the runs that
+ * are running, one for prefetched runs that start while the next claim is under way, and one in which it starts.
  */
 const ROUNDS = 3;
 

@@ -49,8 +49,8 @@ interface RacedDatabase {
 }
 
 /**
- * Lets processes race for runs under the rates of a job, of keys, of a queue and of a named limit, and for the places of
- * another named limit. Kills one after the other, and expects that no window has more starts than its rate, and that
+ * Lets processes race for runs under the rates of a job, of keys, of a queue and of a named limit, and for the places
+ * of another named limit. Kills one after the other, and expects that no window has more starts than its rate, and that
  * never more runs had a place than the limit. The processes connect to the URLs in turn.
  */
 export async function raceForStarts(at: RacedDatabase, urls: string[]): Promise<void> {
@@ -178,8 +178,8 @@ function expectRates(starts: Start[]): void {
 }
 
 /**
- * Expects that at no moment more runs had a place than the limit. A run surely has its place from the answer to the claim
- * until its process settles it or is killed, unless its lease ends, which counts from the claim.
+ * Expects that at no moment more runs had a place than the limit. A run surely has its place from the answer to the
+ * claim until its process settles it or is killed, unless its lease ends, which counts from the claim.
  */
 function expectPlaces(entries: readonly Entry[]): void {
   const places: { by: string; run: number; from: number; to: number }[] = [];
