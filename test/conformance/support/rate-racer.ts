@@ -1,6 +1,6 @@
 // One of several processes that claim runs under limits as fast as they can, until it is killed. Arguments: URL,
-// worker, journal, lease. The database has the time of each start. The journal tells how long runs of the jobs "place a" and
-// "place b" were certainly running.
+// worker, journal, lease. The database has the time of each start. The journal tells how long runs of the jobs
+// "place a" and "place b" were certainly running.
 import { openStore } from "../../../src/store/open.ts";
 import type { Settlement } from "../../../src/store/store.ts";
 import { sleepReal, systemClock } from "../../../src/time.ts";
