@@ -138,6 +138,7 @@ const ROOMS: Record<string, string[]> = {
     "store/quiet-looks.ts",
     "store/rate-spending.ts",
     "run/failure.ts",
+    "run/redact.ts",
   ],
   "store/sqlite/": [...CONTRACT, ...CLAIM, "store/sql/", "store/open.ts"],
   "store/server/": [...CONTRACT, ...CLAIM, "store/sql/"],

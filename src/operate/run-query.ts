@@ -11,6 +11,11 @@ export interface RunsQuery {
   where?: string | undefined;
   /** Time zone of times in the query that have no offset. Default: UTC. */
   timezone?: string | undefined;
+  /**
+   * The query comes from someone who sees payloads and errors without the secrets in their URLs: a text that may contain
+   * such a secret matches no condition. Otherwise the secret could be guessed letter by letter. Default: false.
+   */
+  redacted?: boolean | undefined;
   state?: RunState | RunState[] | undefined;
   job?: string | undefined;
   queue?: string | undefined;
@@ -38,6 +43,7 @@ const QUERY: OptionNames<RunsQuery> = {
   parent: true,
   where: true,
   timezone: true,
+  redacted: true,
 };
 const TEXTS = ["job", "queue", "key", "tag", "batch"] as const;
 
@@ -53,10 +59,12 @@ export function toQuery(
 ): RunQuery {
   const given = typeof filter === "string" ? { where: filter } : filter;
   checkKeys(given, { ...QUERY, ...others }, what);
-  const { where, timezone = "UTC" } = given;
+  const { where, timezone = "UTC", redacted = false } = given;
   const parsed = where === undefined ? null : parseQuery(where, { now, zone: timezone });
   const fields = toConditions(given, what);
-  return { where: [...fields, ...(parsed?.where ?? [])], bounded: parsed?.bounded ?? false };
+  const conditions =
+    parsed?.where.map((condition) => ({ ...condition, ...(redacted && { redacted }) })) ?? [];
+  return { where: [...fields, ...conditions], bounded: parsed?.bounded ?? false };
 }
 
 function toConditions(filter: RunsQuery, what: string): RunCondition[] {

@@ -2,6 +2,28 @@
 const SECRET =
   /pass(word|wd|phrase|code)?$|^pass|secret|token|api[-_]?key|auth(orization)?$|cookie|credential|private[-_]?key|session[-_]?id|cvv|card[-_]?number|iban/i;
 
+/**
+ * Texts in which `withoutPasswords()` hides something contain the pieces of one of these, in this order and in upper or
+ * lower case: a URL with a user, or a parameter with the name of a secret, which also needs a character of
+ * BEFORE_PARAMETER. Others may contain them too.
+ */
+export const URL_WITH_USER: readonly string[] = ["://", "@"];
+export const SECRET_PARAMETERS: readonly (readonly string[])[] = [
+  ["pass", "="],
+  ["secret", "="],
+  ["token", "="],
+  ["api", "key", "="],
+  ["auth", "="],
+  ["cookie", "="],
+  ["credential", "="],
+  ["private", "key", "="],
+  ["session", "id", "="],
+  ["cvv", "="],
+  ["card", "number", "="],
+  ["iban", "="],
+];
+export const BEFORE_PARAMETER: readonly string[] = ["?", "&", ";"];
+
 export const HIDDEN = "[hidden]";
 
 /**

@@ -72,6 +72,18 @@ export class Redaction {
     }
   }
 
+  /** Whether anything is hidden. */
+  get isOn(): boolean {
+    return this.#patterns !== null;
+  }
+
+  /** Whether the value at a path, as a query names it, is hidden or within a hidden value. */
+  hidesBelow(path: readonly string[]): boolean {
+    // Databases read the steps "00" and " 0" as the index 0.
+    const normal = path.map((step) => (/^\s*\d+\s*$/.test(step) ? String(Number(step)) : step));
+    return [path, normal].some((steps) => steps.some((_, index) => this.#hides(steps.slice(0, index + 1))));
+  }
+
   /** Whether the value at a path is hidden. */
   #hides(path: readonly string[]): boolean {
     const last = path.at(-1);

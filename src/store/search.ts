@@ -34,8 +34,11 @@ export type RunAspect = "due" | "late" | "retrying" | "cancelling";
  * `like` has the pieces between wildcards: `["send-", ""]` is `send-*`. The error of an unfinished run is the one of
  * its last attempt; only a finished run has a fingerprint. A worker matches by id, host or `host:pid`; a schedule by id
  * or job.
+ *
+ * `redacted`: a value of the payload or an error in which a URL may contain a secret matches nothing. Otherwise someone
+ * who sees such texts without their secrets could guess these letter by letter.
  */
-export type RunCondition = { not?: boolean } & (
+export type RunCondition = { not?: boolean; redacted?: boolean } & (
   | { field: "state"; any: RunState[] }
   | { field: "aspect"; any: RunAspect[] }
   | { field: TextField; any: TextMatch[] }

@@ -1,9 +1,68 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { redact } from "../../src/run/redact.ts";
+import {
+  BEFORE_PARAMETER,
+  redact,
+  SECRET_PARAMETERS,
+  URL_WITH_USER,
+  withoutPasswords,
+} from "../../src/run/redact.ts";
 import { Redaction } from "../../src/run/redaction.ts";
 
 const hide = (value: unknown, ...patterns: string[]) =>
   JSON.parse(new Redaction(patterns).json(JSON.stringify(value)).json);
+
+/** As a search does it: whether a text may contain what is hidden. */
+const mayHideSecret = (text: string) => {
+  const contains = (pieces: readonly string[]) =>
+    new RegExp(pieces.map((piece) => piece.replace(/[?]/g, "\\?")).join("[^]*"), "i").test(text);
+  const isParameter = BEFORE_PARAMETER.some((one) => text.includes(one)) && SECRET_PARAMETERS.some(contains);
+  return contains(URL_WITH_USER) || isParameter;
+};
+
+test("a search knows every text in which something is hidden", () => {
+  const part = fc.constantFrom(
+    ...[
+      "http://",
+      "postgres://",
+      "ana",
+      ":",
+      "@",
+      "?",
+      "&",
+      ";",
+      "=",
+      " ",
+      "x",
+      "api_key",
+      "apiKey",
+      "PASSWORD",
+    ],
+    ...[
+      "pass",
+      "passcode",
+      "secret",
+      "accessToken",
+      "auth",
+      "Authorization",
+      "cookie",
+      "credentials",
+      "iban",
+    ],
+    ...["private-key", "session_id", "cvv", "cardNumber"],
+  );
+  let hidden = 0;
+  fc.assert(
+    fc.property(fc.array(part, { minLength: 3, maxLength: 9 }), (parts) => {
+      const text = parts.join("");
+      if (withoutPasswords(text) === text) return;
+      hidden++;
+      expect(mayHideSecret(text)).toBe(true);
+    }),
+    { numRuns: 5000 },
+  );
+  expect(hidden).toBeGreaterThan(20);
+});
 
 const MANY = [
   null,

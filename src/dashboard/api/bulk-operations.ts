@@ -1,4 +1,5 @@
 import type { BulkOptions, BulkReport, BulkTarget } from "../../operate/bulk.ts";
+import type { RunsQuery } from "../../operate/run-query.ts";
 import { toFailure } from "../../run/failure.ts";
 import { shellQuote } from "../../status/hints.ts";
 import { HOUR, SECOND } from "../../time.ts";
@@ -19,7 +20,7 @@ const PUBLISHED_EVERY: number = SECOND / 2;
 /** The runs of an operation: `ids`, all that match a query, or the members of a batch that the action is for. */
 export type Selection =
   | { ids: number[] }
-  | { q: string; zone: string | undefined }
+  | { q: string; query: RunsQuery }
   | { batch: number; members: number };
 
 interface Operation {
@@ -112,7 +113,7 @@ export class BulkOperations {
     if ("batch" in selection) return { value: selection.members, capped: false };
     if ("ids" in selection) return { value: selection.ids.length, capped: false };
     const { reports } = this.#services;
-    return toCount(await reports.count({ where: selection.q, timezone: selection.zone }));
+    return toCount(await reports.count(selection.query));
   }
 
   async #run(operation: Operation, selection: Selection, user: User): Promise<void> {
@@ -157,7 +158,7 @@ export class BulkOperations {
   /** Returns false if it stopped before the last run. */
   async #apply(operation: Operation, selection: Selection): Promise<boolean> {
     if ("batch" in selection) return this.#applyToBatch(operation, selection.batch);
-    const target = "ids" in selection ? selection.ids : { where: selection.q, timezone: selection.zone };
+    const target = "ids" in selection ? selection.ids : selection.query;
     const report = await this.#call(operation.view.action, target, this.#options(operation));
     return !operation.stop.signal.aborted && processedIn(report) < MOST_RUNS;
   }

@@ -39,6 +39,7 @@ export class MysqlDatabase implements ServerDatabase {
   readonly hasTag = "json_contains(tags, json_quote(?))";
   readonly key = "substr(lane, char_length(name) + 2)";
   readonly like: typeof like = like;
+  readonly lower: typeof dialect.lower = dialect.lower;
   readonly pattern: typeof pattern = pattern;
   readonly scalar: typeof dialect.scalar = dialect.scalar;
   /**

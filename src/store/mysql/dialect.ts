@@ -128,6 +128,11 @@ export function paramsLength({ params }: Statement): number {
   return params.reduce<number>((sum, param) => sum + `${param}`.length, 0);
 }
 
+/** `lower()` leaves binary strings as they are. */
+export function lower(column: string): string {
+  return `lower(convert(${column} using utf8mb4))`;
+}
+
 /** Casts the value to bytes: the results of the JSON functions are compared case-insensitively. */
 export function scalar(column: string, path: string[]): Statement {
   const paths = jsonPaths(path);

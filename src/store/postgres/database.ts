@@ -37,6 +37,7 @@ export class PostgresDatabase implements ServerDatabase {
   readonly hasTag = "jsonb_exists(tags::jsonb, ?)";
   readonly key = "substr(lane, char_length(name) + 2)";
   readonly like: typeof like = like;
+  readonly lower: typeof dialect.lower = dialect.lower;
   readonly pattern: typeof pattern = pattern;
   readonly scalar: typeof dialect.scalar = dialect.scalar;
   readonly clock = "select (extract(epoch from clock_timestamp()) * 1000)::bigint as now";

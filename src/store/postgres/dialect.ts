@@ -108,6 +108,11 @@ const REJECTED_ESCAPE = String.raw`(?<!\\)((?:\\\\)*)\\u(?:0000|[dD][89a-fA-F][0
 
 const STEPS = "array(select jsonb_array_elements_text(?::text::jsonb))";
 
+/** The lower case of a Turkish database has no i for I. */
+export function lower(column: string): string {
+  return `lower((${column}) collate "C")`;
+}
+
 /**
  * A path step with a sign, which names a member of an object. In an array PostgreSQL would read it as an index, a
  * negative one from the end.

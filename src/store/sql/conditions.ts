@@ -1,3 +1,4 @@
+import { BEFORE_PARAMETER, SECRET_PARAMETERS, URL_WITH_USER } from "../../run/redact.ts";
 import { isFinished, type RunState, stateCodes } from "../../run/states.ts";
 import {
   LATE_AFTER,
@@ -53,14 +54,14 @@ function positive(context: ClauseContext, condition: RunCondition): Statement {
       );
     case "payload": {
       const value = context.db.scalar("r.args", condition.path);
-      return any(condition.any.map((match) => matches(context, value, match)));
+      return matchesAny(context, value, condition);
     }
     case "at":
       return bounds(table === "history" ? "r.finished_at" : "r.created_at", condition);
     case "finished":
       return table === "history" ? bounds("r.finished_at", condition) : ALWAYS;
     case "text":
-      return freeText(context, condition.pieces);
+      return freeText(context, condition);
     case "tag":
       return any(
         condition.any.map((match) =>
@@ -76,8 +77,7 @@ function positive(context: ClauseContext, condition: RunCondition): Statement {
     case "queue":
     case "key":
     case "batch": {
-      const column = text(context, condition.field);
-      return any(condition.any.map((match) => matches(context, column, match)));
+      return matchesAny(context, text(context, condition.field), condition);
     }
     default: {
       const column = number(table, now, condition.field);
@@ -164,11 +164,14 @@ function workerClause(context: ClauseContext, match: TextMatch): Statement {
   };
 }
 
-function freeText(context: ClauseContext, pieces: string[]): Statement {
+function freeText(
+  context: ClauseContext,
+  { pieces, redacted }: { pieces: string[]; redacted?: boolean },
+): Statement {
   const part = { like: ["", ...pieces, ""] };
   const found = [
     matches(context, text(context, "job"), part),
-    matches(context, text(context, "error"), part),
+    matchesAny(context, text(context, "error"), { field: "error", any: [part], redacted }),
   ];
   const [only] = pieces;
   const id = pieces.length === 1 && /^\d{1,15}$/.test(only!) ? Number(only) : null;
@@ -202,6 +205,31 @@ function number(
             params: [now, now],
           };
   }
+}
+
+/** Fields whose texts may contain secrets. */
+const SECRETIVE = ["payload", "error"];
+
+function matchesAny(
+  context: ClauseContext,
+  column: Statement,
+  { field, any: values, redacted }: { field: string; any: TextMatch[]; redacted?: boolean | undefined },
+): Statement {
+  const found = any(values.map((match) => matches(context, column, match)));
+  if (!redacted || !SECRETIVE.includes(field)) return found;
+  const { text, params } = mayHideSecret(context, column);
+  return joined([found, { text: `not ${text}`, params }], " and ");
+}
+
+/** Whether a text may contain what `withoutPasswords()` hides. */
+function mayHideSecret(context: ClauseContext, column: Statement): Statement {
+  const lower = { ...column, text: context.db.lower(column.text) };
+  const contains = (pieces: readonly string[]) => matches(context, lower, { like: ["", ...pieces, ""] });
+  const parameter = joined(
+    [any(BEFORE_PARAMETER.map((one) => contains([one]))), any(SECRET_PARAMETERS.map(contains))],
+    " and ",
+  );
+  return any([contains(URL_WITH_USER), parameter]);
 }
 
 function matches({ db }: ClauseContext, column: Statement, match: TextMatch): Statement {

@@ -106,6 +106,8 @@ export interface Database extends Sql {
   readonly key: string;
   /** A condition: a text column matches the parameter, which `pattern` made. Compares bytes. */
   like(column: string): string;
+  /** A text with its ASCII letters in lower case, whatever the locale and the type of the column. */
+  lower(column: string): string;
   /** Returns the parameter of `like` for the pieces between wildcards. */
   pattern(pieces: string[]): string;
   /**

@@ -32,6 +32,7 @@ export class SqliteDatabase implements Database {
   readonly hasTag = "exists (select 1 from json_each(tags) where value = ?)";
   readonly key = "substr(lane, length(name) + 2)";
   readonly like: typeof dialect.like = dialect.like;
+  readonly lower: typeof dialect.lower = dialect.lower;
   readonly pattern: typeof dialect.pattern = dialect.pattern;
   readonly scalar: typeof dialect.scalar = dialect.scalar;
   readonly indexesLinks = true;

@@ -16,6 +16,10 @@ export function like(column: string): string {
   return `${column} glob ?`;
 }
 
+export function lower(column: string): string {
+  return `lower(${column})`;
+}
+
 export function pattern(pieces: string[]): string {
   return pieces.map((piece) => piece.replace(/[*?[]/g, "[$&]")).join("*");
 }

@@ -284,6 +284,39 @@ export function searching(database: Database): void {
       expect(await text("nothing")).toEqual([]);
       expect(await found({ field: "text", pieces: ["mail"], not: true })).toEqual([other]);
     });
+
+    test("redacted: a text in which a URL may have a secret matches nothing", async () => {
+      const texts = [
+        "no smtp://ana:geheim@host",
+        "HTTPS://geheim@host",
+        "/x?A=1&API_KEY=geheim",
+        "x;PassWord=geheim",
+        "/x?page=geheim",
+        "Unexpected token geheim =",
+      ];
+      const failed: number[] = [];
+      for (const message of texts) {
+        const args = JSON.stringify({ v: message });
+        failed.push(
+          await finish(at.store, "failed", { name: "geheim-job", args }, { error: failure("E", message) }),
+        );
+      }
+      const [, , , , page, token] = failed;
+      for (const condition of [
+        { field: "error", any: like("", "geheim", "") },
+        { field: "payload", path: ["v"], any: like("", "geheim", "") },
+      ] satisfies RunCondition[]) {
+        expect(await found(condition)).toEqual(failed.toReversed());
+        expect(await found({ ...condition, redacted: true })).toEqual([token, page]);
+        expect(await found({ ...condition, redacted: true, not: true })).toEqual(
+          failed.slice(0, 4).toReversed(),
+        );
+      }
+      const text = (...pieces: string[]) => found({ field: "text", pieces, redacted: true });
+      expect(await text("geheim-job")).toEqual(failed.toReversed());
+      expect(await text("ana:geheim")).toEqual([]);
+      expect(await text("page=geheim")).toEqual([page]);
+    });
   });
 
   describe("search in payloads", () => {

@@ -5,6 +5,7 @@ import type { BulkOperations, Selection } from "../bulk-operations.ts";
 import type { BulkRequest } from "../contract.ts";
 import { defineAction, requireRole } from "../define-route.ts";
 import { ids, invalid, oneOf, text } from "../request-values.ts";
+import { toRunsQuery } from "../run-search.ts";
 import type { Services } from "../services.ts";
 
 const MOST_IDS = 10_000;
@@ -18,7 +19,7 @@ export function bulkRoutes(services: Services, operations: BulkOperations): Rout
       { role: "operator", body },
       async ({ body: { action, ids, q, zone }, user }) => {
         if (action === "delete") requireRole(user, "admin", "delete runs");
-        const selection = toSelection(action, { ids, q, zone }, services.clock.now());
+        const selection = toSelection(services, action, { ids, q, zone });
         // The operation itself is recorded when it ends, with its result.
         return { status: 202, response: await operations.start(action, selection, user), audit: null };
       },
@@ -43,15 +44,17 @@ export function bulkRoutes(services: Services, operations: BulkOperations): Rout
 const IMPLIED = { retry: " state:failed", cancel: " state:scheduled,ready,running", delete: " is:finished" };
 
 function toSelection(
+  services: Services,
   action: BulkRequest["action"],
   { ids, q, zone }: { ids: number[] | undefined; q: string | undefined; zone: string | undefined },
-  now: number,
 ): Selection {
   if (ids !== undefined && q !== undefined) throw invalid("ids or q, got both");
   if (ids !== undefined) return { ids };
   if (q === undefined) throw invalid("ids or q, got neither");
+  const now = services.clock.now();
   const { where } = parseQuery(q, { now, ...(zone !== undefined && { zone }) });
   checkSelects(where, action, { now, what: "POST /runs/bulk" });
   const namesState = where.some(({ field, not }) => !not && (field === "state" || field === "aspect"));
-  return { q: namesState ? q : `${q}${IMPLIED[action]}`, zone };
+  const full = namesState ? q : `${q}${IMPLIED[action]}`;
+  return { q: full, query: toRunsQuery(services, full, zone) };
 }

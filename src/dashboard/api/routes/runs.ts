@@ -4,6 +4,7 @@ import type { Route } from "../../server/route.ts";
 import type { RunSummary, StateCounts } from "../contract.ts";
 import { defineRead } from "../define-route.ts";
 import { cursor, digits, idList, text } from "../request-values.ts";
+import { toRunsQuery } from "../run-search.ts";
 import type { Services } from "../services.ts";
 import { toCount, toSummary } from "../views/run-summary.ts";
 
@@ -23,7 +24,7 @@ export function runsRoutes(services: Services): Route[] {
       "GET /runs",
       { q: text, before: cursor, limit: digits(1, MOST_ROWS, DEFAULT_ROWS), zone: text },
       async ({ query: { q = "", before, limit, zone: timezone } }) => {
-        const query = { where: q, timezone };
+        const query = toRunsQuery(services, q, timezone);
         const { runs, next, bounded } = await reports.storedRuns({ ...query, before, limit });
         const context = await services.summaryContext();
         // Later pages repeat the count of the first one: it is the most expensive part.
@@ -41,10 +42,10 @@ export function runsRoutes(services: Services): Route[] {
         zone: text,
       },
       async ({ query: { q = "", ids, newest, zone: timezone } }) => {
+        const query = toRunsQuery(services, `${q} id:>${newest ?? 0}`, timezone);
         const runs = await runsOf(services, ids);
         if (newest === undefined) return { runs, added: { value: 0, capped: false } };
-        const added = await reports.count({ where: `${q} id:>${newest}`, timezone });
-        return { runs, added: toCount(added) };
+        return { runs, added: toCount(await reports.count(query)) };
       },
     ),
     defineRead(
@@ -60,7 +61,7 @@ export function runsRoutes(services: Services): Route[] {
         ];
         // One after the other, so that one page never holds nine connections.
         for (const [name, term] of terms)
-          counts[name] = toCount(await reports.count({ where: `${q} ${term}`, timezone }));
+          counts[name] = toCount(await reports.count(toRunsQuery(services, `${q} ${term}`, timezone)));
         return counts as StateCounts;
       },
     ),
