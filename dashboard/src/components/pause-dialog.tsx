@@ -1,9 +1,11 @@
 import { useSignal } from "@preact/signals";
 import type { PauseRequest, PauseView } from "../../../src/dashboard/api/contract.ts";
 import { quoteForShell } from "../query/command.ts";
+import { Button } from "./button.tsx";
 import { ConfirmDialog } from "./confirm-dialog.tsx";
 import { Name } from "./names.tsx";
 import { notify } from "./notices.tsx";
+import { perform } from "./perform.ts";
 import { Time } from "./time.tsx";
 
 interface PauseDialogProps {
@@ -19,6 +21,44 @@ interface PauseDialogProps {
   pause(request: PauseRequest): Promise<{ message: string }>;
   onDone(): void;
   onClose(): void;
+}
+
+interface PauseButtonProps extends Omit<PauseDialogProps, "command" | "pause" | "onClose"> {
+  paused: boolean;
+  /** What the command line pauses, such as `queue mail`. */
+  target: string;
+  /** Sends the request of the action, whose route is the same but for the last segment. */
+  send(action: "pause" | "resume", body: PauseRequest): Promise<{ message: string }>;
+  look?: { small: true; kind: "plain" };
+}
+
+/** A button that pauses, after a dialog, or resumes. */
+export function PauseButton({ paused, target, send, look, ...dialog }: PauseButtonProps) {
+  const asked = useSignal(false);
+  return (
+    <>
+      <Button
+        {...look}
+        icon={paused ? "play" : "paused"}
+        onClick={() => {
+          if (paused) perform(send("resume", {}), dialog.onDone, `punctual resume ${target}`);
+          else asked.value = true;
+        }}
+      >
+        {paused ? "Resume" : "Pause…"}
+      </Button>
+      {asked.value && (
+        <PauseDialog
+          {...dialog}
+          command={`punctual pause ${target}`}
+          pause={(body) => send("pause", body)}
+          onClose={() => {
+            asked.value = false;
+          }}
+        />
+      )}
+    </>
+  );
 }
 
 /** Durations of a pause that the form offers. */

@@ -48,13 +48,9 @@ export function ProblemPage({ problem, actions }: { problem: Problem; actions?: 
 }
 
 const TITLES: Record<string, string> = {
+  HIDDEN_VALUE: "Nobody can search by a hidden value",
   OFFLINE: "The server cannot be reached",
-  BATCH_NOT_FOUND: "No such batch",
-  RUN_NOT_FOUND: "No such run",
-  UNKNOWN_JOB: "No such job",
-  UNKNOWN_SCHEDULE: "No such schedule",
   NOT_INSTALLED: "Not installed in this database",
   QUERY_TIMED_OUT: "Too much data for this filter",
   DATABASE_UNAVAILABLE: "The database cannot be reached",
-  FORBIDDEN: "Your role does not allow this",
 };

@@ -5,13 +5,13 @@ type Value = string | number | null;
 
 /**
  * Sorts rows that the page has in full. `values` gives the sortable value of each column; `first` is the column and
- * direction to begin with. Rows without a value come last.
+ * direction to begin with. Rows without a value come last. `order` changes with the column and the direction.
  */
 export function useSort<Row>(
   rows: readonly Row[],
   values: Record<string, (row: Row) => Value>,
   first: { key: string; direction: "ascending" | "descending" },
-): { sorted: Row[]; sortOf(key: string): SortState } {
+): { sorted: Row[]; order: string; sortOf(key: string): SortState } {
   const current = useSignal(first);
   const { key, direction } = current.value;
   const read = values[key]!;
@@ -19,6 +19,7 @@ export function useSort<Row>(
   const sorted = rows.toSorted((a, b) => compare(read(a), read(b), sign));
   return {
     sorted,
+    order: key + direction,
     sortOf: (column) => ({
       direction: column === key ? direction : "none",
       toggle: () => {

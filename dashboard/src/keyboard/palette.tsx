@@ -1,9 +1,9 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useId } from "preact/hooks";
-import { request } from "../api/client.ts";
+import { useId } from "preact/hooks";
 import { Dialog } from "../components/dialog.tsx";
 import { Icon, type IconName } from "../components/icon.tsx";
 import { PAGES } from "../pages.tsx";
+import { useValues } from "../query/use-values.ts";
 import { pathTo } from "../router/path.ts";
 import { navigate } from "../router/router.ts";
 import { savedFilters } from "../state/saved-filters.ts";
@@ -21,30 +21,9 @@ const MOST_JOBS = 8;
 export function Palette({ onClose }: { onClose(): void }) {
   const text = useSignal("");
   const chosen = useSignal(0);
-  const jobs = useSignal<string[]>([]);
+  const jobs = useValues("job", text.value);
   const list = useId();
-
-  useEffect(() => {
-    const abort = new AbortController();
-    const timer = setTimeout(async () => {
-      try {
-        const { values } = await request(
-          "GET /values",
-          { query: { field: "job", prefix: text.value } },
-          abort.signal,
-        );
-        jobs.value = values;
-      } catch {
-        // Without suggestions the palette still finds pages and ids.
-      }
-    }, 80);
-    return () => {
-      clearTimeout(timer);
-      abort.abort();
-    };
-  }, [text.value]);
-
-  const entries = entriesFor(text.value.trim(), jobs.value);
+  const entries = entriesFor(text.value.trim(), jobs);
   const at = Math.min(chosen.value, entries.length - 1);
   const open = (entry: Entry | undefined) => {
     if (!entry) return;

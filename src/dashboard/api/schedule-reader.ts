@@ -2,7 +2,6 @@ import { PunctualError } from "../../errors.ts";
 import type { RecentTicks } from "../../operate/reports.ts";
 import { ticksOf } from "../../schedule/next-ticks.ts";
 import { type Misfire, Schedule, type ScheduleParts } from "../../schedule/schedule.ts";
-import { shellQuote } from "../../status/hints.ts";
 import type { ScheduleInfo } from "../../status/report.ts";
 import { span } from "../../status/why.ts";
 import type { ScheduleDetail, SchedulesResponse, ScheduleView } from "./contract.ts";
@@ -50,17 +49,16 @@ export async function readSchedule(services: Services, id: number): Promise<Sche
     services.status(),
   ]);
   const { redaction } = services.settings;
-  const { job, args } = schedule;
+  const { args } = schedule;
   const json = args === undefined ? null : JSON.stringify(args);
   const parts = partsOf(services, schedule);
-  const payload = args === undefined ? "" : ` ${shellQuote(redaction.json(json!).json)}`;
   return {
     ...view!,
     upcoming: upcomingOf(schedule, parts, Number(report.now)),
     args: toJsonText(json, redaction),
     misfires: parts ? misfiresOf(parts.misfire) : null,
     commands: {
-      run: `punctual dispatch ${shellQuote(job)}${payload}`,
+      run: `punctual schedule run ${id}`,
       pause: `punctual pause schedule ${id}`,
       resume: `punctual resume schedule ${id}`,
     },

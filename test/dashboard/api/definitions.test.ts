@@ -43,6 +43,24 @@ describe("jobs, queues, schedules, failures and workers", () => {
     expect((await viewer.get<QueueDetail>("/queues/slow")).body).toMatchObject({ ...waiting, workers: 0 });
   });
 
+  test("send who asks about a job that is tried again to the job: no run has failed", async () => {
+    const { jobs, clock } = open();
+    jobs
+      .define("mail", () => {
+        throw new Error("no answer");
+      })
+      .attempts(9, 60);
+    const { viewer } = serve(jobs);
+    await jobs.dispatch("mail");
+    await jobs.run();
+    await clock.advance(120);
+    await jobs.run();
+    const { attention } = (await viewer.get<Overview>("/overview")).body;
+    expect(attention).toMatchObject([
+      { kind: "failure", name: "mail", text: "2 attempts in a row failed: no answer", link: "/jobs/mail" },
+    ]);
+  });
+
   test("show a day of work", async () => {
     const one = open();
     const { jobs, clock } = one;
@@ -86,6 +104,7 @@ describe("jobs, queues, schedules, failures and workers", () => {
     expect(schedule.upcoming).toHaveLength(10);
     expect(schedule.args.json).toBe('{"n":1,"password":"[hidden]"}');
     expect(schedule.misfires).toContain("latest missed tick");
+    expect(schedule.commands.run).toBe(`punctual schedule run ${schedule.id}`);
 
     const failures = (await viewer.get<FailuresResponse>("/failures")).body;
     expect(failures.items).toMatchObject([

@@ -86,6 +86,7 @@ describe("a queue", () => {
     await page.goto(scene.url("/queues/media"));
     await main(page).getByText("disk is full").first().waitFor();
     await button(page, /^Resume/).click();
+    await page.getByRole("button", { name: "Copy: punctual resume queue media" }).waitFor();
     await button(page, /^Pause/).waitFor();
     expect(await paused()).toBeNull();
   });
@@ -96,6 +97,7 @@ describe("a schedule", () => {
     const [schedule] = (await scene.jobs.schedules()).filter(({ paused }) => !paused);
     const { page } = await scene.open(`/schedules/${schedule!.id}`);
     await button(page, /^Run now/).click();
+    await dialog(page).getByText(`punctual schedule run ${schedule!.id}`).waitFor();
     await confirm(page, /^Run now/);
     await page
       .getByRole("status")
@@ -105,6 +107,7 @@ describe("a schedule", () => {
     await dialog(page).getByRole("textbox").first().fill("holidays");
     await confirm(page, /^Pause/);
     await button(page, /^Resume/).click();
+    await page.getByRole("button", { name: `Copy: punctual resume schedule ${schedule!.id}` }).waitFor();
     await button(page, /^Pause/).waitFor();
     const after = (await scene.jobs.schedules()).find(({ id }) => id === schedule!.id);
     expect(after?.paused).toBe(false);
@@ -117,6 +120,7 @@ describe("a schedule", () => {
     const row = page.getByRole("row").filter({ hasText: "rollup.hourly" });
     await row.getByRole("button", { name: /^Actions/ }).click();
     await page.getByRole("button", { name: "Run now…" }).locator("visible=true").click();
+    await dialog(page).getByText("punctual schedule run ").waitFor();
     await confirm(page, /^Run now$/);
     await page.getByText(/Run \d+ was dispatched/).waitFor();
   });

@@ -59,7 +59,13 @@ function Group({ group, refresh, marked }: { group: FailureGroup; refresh(): voi
     refresh();
   };
   const params = { fingerprint: group.fingerprint };
-  const unmute = () => perform(request("POST /failures/:fingerprint/unmute", { params, body: {} }), refresh);
+  const command = `mute ${quoteForShell(group.fingerprint)}`;
+  const unmute = () =>
+    perform(
+      request("POST /failures/:fingerprint/unmute", { params, body: {} }),
+      refresh,
+      `punctual un${command}`,
+    );
   const close = () => {
     asked.value = null;
   };
@@ -160,7 +166,7 @@ function Group({ group, refresh, marked }: { group: FailureGroup; refresh(): voi
         <PauseDialog
           verb="Mute"
           what={`"${group.error.name}"`}
-          command={`punctual mute ${quoteForShell(group.fingerprint)}`}
+          command={`punctual ${command}`}
           timed
           pause={(body) => request("POST /failures/:fingerprint/mute", { params, body })}
           onDone={refresh}

@@ -11,11 +11,11 @@ import { Loaded } from "../../components/loaded.tsx";
 import { Name, QueueLink, runsPath } from "../../components/names.tsx";
 import { Page } from "../../components/page.tsx";
 import { Panel } from "../../components/panel.tsx";
-import { PauseDialog, PauseNote } from "../../components/pause-dialog.tsx";
-import { perform } from "../../components/perform.ts";
+import { PauseButton, PauseNote } from "../../components/pause-dialog.tsx";
 import { Empty } from "../../components/problem.tsx";
 import { RatesPanel } from "../../components/rates-panel.tsx";
 import { Duration, Time } from "../../components/time.tsx";
+import { quoteForShell } from "../../query/command.ts";
 import { Link } from "../../router/link.tsx";
 import { may } from "../../state/meta.ts";
 import { formatCount, formatNumber } from "../../text/number.ts";
@@ -24,7 +24,7 @@ import { visibleText } from "../../text/visible.ts";
 import { FailureList } from "../failures/failure-list.tsx";
 import { ScheduleTable } from "../schedules/schedule-table.tsx";
 import { DispatchDialog } from "./dispatch-dialog.tsx";
-import { JobState } from "./jobs-page.tsx";
+import { FailedAttempts, failedPath, JobState } from "./jobs-page.tsx";
 
 /** One job: its settings, rates, failures, schedules and last runs. */
 export function JobPage({ name }: { name: string }) {
@@ -69,49 +69,38 @@ function NoJob({ name }: { name: string }) {
 }
 
 function Actions({ job, refresh }: { job: JobDetail; refresh(): void }) {
-  const asked = useSignal<"dispatch" | "pause" | null>(null);
-  const close = () => {
-    asked.value = null;
-  };
+  const asked = useSignal(false);
   if (!may("operator")) return null;
-  const resume = () =>
-    perform(request("POST /jobs/:name/resume", { params: { name: job.name }, body: {} }), refresh);
+  const { name } = job;
   return (
     <>
-      {job.pause ? (
-        <Button icon="play" onClick={resume}>
-          Resume
-        </Button>
-      ) : (
-        <Button
-          icon="paused"
-          onClick={() => {
-            asked.value = "pause";
-          }}
-        >
-          Pause…
-        </Button>
-      )}
+      <PauseButton
+        paused={job.pause !== null}
+        what={`job ${visibleText(name)}`}
+        target={`job ${quoteForShell(name)}`}
+        send={(action, body) =>
+          request(`POST /jobs/:name/${action}` as "POST /jobs/:name/pause", { params: { name }, body })
+        }
+        onDone={refresh}
+      >
+        No run of it starts, and its schedules do not tick, until it is resumed. Running runs continue.
+      </PauseButton>
       <Button
         kind="primary"
         icon="play"
         onClick={() => {
-          asked.value = "dispatch";
+          asked.value = true;
         }}
       >
         Dispatch…
       </Button>
-      {asked.value === "dispatch" && <DispatchDialog job={job} onClose={close} />}
-      {asked.value === "pause" && (
-        <PauseDialog
-          what={`job ${visibleText(job.name)}`}
-          command={job.commands.pause}
-          pause={(body) => request("POST /jobs/:name/pause", { params: { name: job.name }, body })}
-          onDone={refresh}
-          onClose={close}
-        >
-          No run of it starts, and its schedules do not tick, until it is resumed. Running runs continue.
-        </PauseDialog>
+      {asked.value && (
+        <DispatchDialog
+          job={job}
+          onClose={() => {
+            asked.value = false;
+          }}
+        />
       )}
     </>
   );
@@ -150,10 +139,14 @@ function JobView({ job, over, onOver, refresh }: JobViewProps) {
           ],
           [
             "Failed attempts · 24 h",
-            <Link class={failed > 0 ? "hot" : ""} to={runsPath(own, "state:failed", "after:24h")}>
-              {formatNumber(failed + retried)}
-              {retried > 0 && <small> {formatNumber(failed)} for good</small>}
-            </Link>,
+            <>
+              <FailedAttempts job={job} to={runsPath(own, "is:retrying")} />
+              {retried > 0 && failed > 0 && (
+                <Link to={failedPath(job)}>
+                  <small> {formatNumber(failed)} for good</small>
+                </Link>
+              )}
+            </>,
           ],
           ["p50 · 24 h", <Duration ms={took?.p50 ?? null} />],
           ["p95 · 24 h", <Duration ms={took?.p95 ?? null} />],

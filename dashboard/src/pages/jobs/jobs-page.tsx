@@ -14,6 +14,7 @@ import { type Column, DataTable } from "../../components/table.tsx";
 import { Duration, Time } from "../../components/time.tsx";
 import { useSort } from "../../components/use-sort.ts";
 import { Link } from "../../router/link.tsx";
+import { pathTo } from "../../router/path.ts";
 import { formatCount, formatNumber } from "../../text/number.ts";
 import { term } from "../../text/query.ts";
 import { now } from "../../time/clock.ts";
@@ -52,11 +53,25 @@ function failedAttempts({ last24h: { failed, retried } }: JobView): number {
   return failed + retried;
 }
 
+export function failedPath({ name }: JobView): string {
+  return runsPath(term("job", name), "state:failed", "after:24h");
+}
+
+/** `to` explains attempts that were tried again: a list of failed runs does not. */
+export function FailedAttempts({ job, to }: { job: JobView; to: string }) {
+  const count = failedAttempts(job);
+  return (
+    <Link class={count > 0 ? "hot" : "muted"} to={job.last24h.retried > 0 ? to : failedPath(job)}>
+      {formatNumber(count)}
+    </Link>
+  );
+}
+
 function JobList({ jobs }: { jobs: JobView[] }) {
   const filter = useFilter();
   const { group, onGroup } = useGroup(Object.keys(GROUPS) as Group[]);
   const found = jobs.filter((job) => GROUPS[group].has(job) && filter.matches(job.name, job.queue));
-  const { sorted, sortOf } = useSort(
+  const { sorted, order, sortOf } = useSort(
     found,
     {
       name: (job) => job.name,
@@ -68,10 +83,7 @@ function JobList({ jobs }: { jobs: JobView[] }) {
     },
     { key: "name", direction: "ascending" },
   );
-  const sorting = ["name", "waiting", "completed", "failed", "took", "last"].map(
-    (key) => sortOf(key).direction,
-  );
-  const rows = useSteadyRows(sorted, (job) => job.name, `${sorting} ${group} ${filter.text}`);
+  const rows = useSteadyRows(sorted, (job) => job.name, `${order} ${group} ${filter.text}`);
   const columns: Column<JobView>[] = [
     { key: "state", title: "State", card: "lead", cell: (job) => <JobState job={job} /> },
     {
@@ -128,14 +140,7 @@ function JobList({ jobs }: { jobs: JobView[] }) {
       align: "end",
       cardLabel: "failed",
       sort: sortOf("failed"),
-      cell: (job) => (
-        <Link
-          class={failedAttempts(job) > 0 ? "hot" : "muted"}
-          to={runsPath(term("job", job.name), "state:failed", "after:24h")}
-        >
-          {formatNumber(failedAttempts(job))}
-        </Link>
-      ),
+      cell: (job) => <FailedAttempts job={job} to={pathTo("/jobs/:name", { name: job.name })} />,
     },
     {
       key: "times",

@@ -11,7 +11,6 @@ import { formatNumber } from "../../text/number.ts";
 const TONES: Record<Attention["kind"], Tone> = {
   failure: "failed",
   late: "late",
-  retrying: "retrying",
   paused: "paused",
   worker: "failed",
   queue: "late",

@@ -61,7 +61,7 @@ function QueueList({ queues, refresh }: { queues: QueueView[]; refresh(): void }
   const filter = useFilter();
   const group = useSignal<Group>("all");
   const found = queues.filter((queue) => GROUPS[group.value].has(queue) && filter.matches(queue.name));
-  const { sorted, sortOf } = useSort(
+  const { sorted, order, sortOf } = useSort(
     found,
     {
       name: (queue) => queue.name,
@@ -71,8 +71,7 @@ function QueueList({ queues, refresh }: { queues: QueueView[]; refresh(): void }
     },
     { key: "oldest", direction: "ascending" },
   );
-  const sorting = ["name", "oldest", "waiting", "running"].map((key) => sortOf(key).direction);
-  const rows = useSteadyRows(sorted, (queue) => queue.name, `${sorting} ${group.value} ${filter.text}`);
+  const rows = useSteadyRows(sorted, (queue) => queue.name, `${order} ${group.value} ${filter.text}`);
   const columns: Column<QueueView>[] = [
     {
       key: "state",

@@ -29,10 +29,14 @@ export function RunActions({ run, refresh }: { run: RunDetail; refresh(): void }
   const retry = () => {
     if (!can("retry") || busy.value) return false;
     busy.value = true;
-    void perform(request("POST /runs/:id/retry", { params, body: {} }), () => {
-      busy.value = false;
-      refresh();
-    });
+    void perform(
+      request("POST /runs/:id/retry", { params, body: {} }),
+      () => {
+        busy.value = false;
+        refresh();
+      },
+      run.commands.retry!,
+    );
     return true;
   };
   useKeys({ r: retry, c: ask("cancel") });

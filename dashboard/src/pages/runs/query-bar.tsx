@@ -2,12 +2,12 @@ import { useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useId } from "preact/hooks";
 import type { Problem } from "../../../../src/dashboard/api/contract.ts";
-import { request } from "../../api/client.ts";
 import { Button } from "../../components/button.tsx";
 import { Icon } from "../../components/icon.tsx";
 import { Key } from "../../components/key.tsx";
 import { useKeys } from "../../keyboard/keys.ts";
-import { accept, FIELDS, placeAt, type Suggestion, suggest } from "../../query/completion.ts";
+import { accept, placeAt, type Suggestion, suggest } from "../../query/completion.ts";
+import { useValues } from "../../query/use-values.ts";
 import { QueryProblem } from "./query-problem.tsx";
 
 interface QueryBarProps {
@@ -34,7 +34,7 @@ export function QueryBar({ inputRef, value, problem, onSearch }: QueryBarProps) 
   useKeys({ "/": () => inputRef.current?.focus() });
 
   const place = placeAt(text.value, caret.value);
-  const looked = useLookedUp(open.value ? place.field : null, place.prefix);
+  const looked = useValues(open.value ? place.field : null, place.prefix);
   const suggestions = open.value ? suggest(place, looked).slice(0, MOST_SUGGESTIONS) : [];
   const at = Math.min(chosen.value, suggestions.length - 1);
 
@@ -132,29 +132,6 @@ export function QueryBar({ inputRef, value, problem, onSearch }: QueryBarProps) 
 
 function wrap(index: number, length: number): number {
   return length === 0 ? -1 : (index + length) % length;
-}
-
-/** Values of a field that the server knows, for fields whose values are not fixed. */
-function useLookedUp(field: string | null, prefix: string): readonly string[] {
-  const values = useSignal<{ field: string | null; found: readonly string[] }>({ field: null, found: [] });
-  const look = FIELDS.some(({ name, look: looked }) => name === field && looked);
-  useEffect(() => {
-    if (field === null || !look) return;
-    const abort = new AbortController();
-    const timer = setTimeout(async () => {
-      try {
-        const response = await request("GET /values", { query: { field, prefix } }, abort.signal);
-        values.value = { field, found: response.values };
-      } catch {
-        // The query can be written without suggestions.
-      }
-    }, 80);
-    return () => {
-      clearTimeout(timer);
-      abort.abort();
-    };
-  }, [field, look, prefix]);
-  return values.value.field === field ? values.value.found : [];
 }
 
 interface SuggestionsProps {

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { ScheduleDetail, ScheduleView } from "../../../../src/dashboard/api/contract.ts";
+import type { ScheduleView } from "../../../../src/dashboard/api/contract.ts";
 import { request } from "../../api/client.ts";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
@@ -15,7 +15,7 @@ import { visibleText } from "../../text/visible.ts";
 type RequestedAction = "run" | "pause" | null;
 
 interface ScheduleActionProps {
-  schedule: ScheduleView & { commands?: ScheduleDetail["commands"] };
+  schedule: ScheduleView;
   refresh(): void;
 }
 
@@ -79,7 +79,11 @@ export function ScheduleButtons({ schedule, refresh }: ScheduleActionProps) {
 }
 
 function resume(id: number, refresh: () => void): Promise<void> {
-  return perform(request("POST /schedules/:id/resume", { params: { id }, body: {} }), refresh);
+  return perform(
+    request("POST /schedules/:id/resume", { params: { id }, body: {} }),
+    refresh,
+    `punctual resume schedule ${id}`,
+  );
 }
 
 function Dialogs({
@@ -88,7 +92,7 @@ function Dialogs({
   refresh,
   onClose,
 }: ScheduleActionProps & { asked: RequestedAction; onClose(): void }) {
-  const { id, job, commands } = schedule;
+  const { id, job } = schedule;
   const name = visibleText(job);
   const run = async () => {
     const created = await request("POST /schedules/:id/run", { params: { id }, body: {} });
@@ -100,7 +104,7 @@ function Dialogs({
       <ConfirmDialog
         title={`Run ${name} now?`}
         confirm="Run now"
-        command={commands?.run}
+        command={`punctual schedule run ${id}`}
         act={run}
         onClose={onClose}
       >
@@ -112,7 +116,7 @@ function Dialogs({
     return (
       <PauseDialog
         what={`schedule ${id} of ${name}`}
-        command={commands?.pause ?? `punctual pause schedule ${id}`}
+        command={`punctual pause schedule ${id}`}
         pause={(body) => request("POST /schedules/:id/pause", { params: { id }, body })}
         onDone={refresh}
         onClose={onClose}

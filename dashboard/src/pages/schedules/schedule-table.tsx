@@ -74,8 +74,14 @@ export function ScheduleTable({ schedules, refresh, ofJob = false, sortOf }: Sch
       title: "Missed",
       align: "end",
       cardLabel: "missed",
-      cell: ({ missed }) =>
-        missed > 0 ? <span class="warm">{missed}</span> : <span class="muted none">0</span>,
+      cell: ({ id, missed }) =>
+        missed > 0 ? (
+          <Link class="warm" to={pathTo("/schedules/:id", { id })}>
+            {missed}
+          </Link>
+        ) : (
+          <span class="muted none">0</span>
+        ),
     },
     {
       key: "actions",

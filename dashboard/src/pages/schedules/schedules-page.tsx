@@ -56,7 +56,7 @@ function List({ data, refresh }: { data: SchedulesResponse; refresh(): void }) {
       (group === "all" || one.state === group) &&
       filter.matches(one.job, one.cron, shownCron(one.cron), one.words, one.timezone),
   );
-  const { sorted, sortOf } = useSort(
+  const { sorted, order, sortOf } = useSort(
     found,
     {
       job: (one) => one.job,
@@ -66,8 +66,7 @@ function List({ data, refresh }: { data: SchedulesResponse; refresh(): void }) {
     },
     { key: "next", direction: "ascending" },
   );
-  const sorting = ["job", "next", "last"].map((key) => sortOf(key).direction);
-  const rows = useSteadyRows(sorted, (one) => one.id, `${sorting} ${group} ${filter.text}`);
+  const rows = useSteadyRows(sorted, (one) => one.id, `${order} ${group} ${filter.text}`);
   return (
     <>
       <section class="panel" aria-label="Schedules">

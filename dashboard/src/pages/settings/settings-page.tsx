@@ -39,89 +39,75 @@ function BrowserSettings() {
   return (
     <Panel title="This browser">
       <div class="settings">
-        <Setting name="Theme">
-          <Choice
-            label="Theme"
-            value={theme}
-            options={[
-              { value: "system", label: "System" },
-              { value: "light", label: "Light" },
-              { value: "dark", label: "Dark" },
-            ]}
-            onChange={(value) => change({ theme: value })}
-          />
-        </Setting>
+        <Setting
+          name="Theme"
+          value={theme}
+          options={{ system: "System", light: "Light", dark: "Dark" }}
+          onChange={(value) => change({ theme: value })}
+        />
         <Setting
           name="Times"
           note="Schedules have a zone of their own; other times are shown in the local one then."
-        >
-          <Choice
-            label="Times"
-            value={zone}
-            options={[
-              { value: "local", label: `Local (${localZone()})` },
-              { value: "utc", label: "UTC" },
-              { value: "schedule", label: "Schedule's" },
-            ]}
-            onChange={(value) => change({ zone: value })}
-          />
-        </Setting>
-        <Setting name="Live updates" note="A paused page sends no requests by itself.">
-          <Choice
-            label="Live updates"
-            value={paused.value ? "paused" : "live"}
-            options={[
-              { value: "live", label: "Live" },
-              { value: "paused", label: "Paused" },
-            ]}
-            onChange={(value) => {
-              if ((value === "paused") !== paused.value) togglePause();
-            }}
-          />
-        </Setting>
-        <Setting name="Rows per page">
-          <Choice
-            label="Rows per page"
-            value={pageSize}
-            options={PAGE_SIZES.map((value) => ({ value, label: String(value) }))}
-            onChange={(value) => change({ pageSize: value })}
-          />
-        </Setting>
-        <Setting name="Density">
-          <Choice
-            label="Density"
-            value={density}
-            options={[
-              { value: "comfortable", label: "Comfortable" },
-              { value: "compact", label: "Compact" },
-            ]}
-            onChange={(value) => change({ density: value })}
-          />
-        </Setting>
-        <Setting name="Shortcuts of one letter" note="Switch them off if you use speech input. ? lists them.">
-          <Choice
-            label="Shortcuts of one letter"
-            value={singleKeys ? "on" : "off"}
-            options={[
-              { value: "on", label: "On" },
-              { value: "off", label: "Off" },
-            ]}
-            onChange={(value) => change({ singleKeys: value === "on" })}
-          />
-        </Setting>
+          value={zone}
+          options={{ local: `Local (${localZone()})`, utc: "UTC", schedule: "Schedule's" }}
+          onChange={(value) => change({ zone: value })}
+        />
+        <Setting
+          name="Live updates"
+          note="A paused page sends no requests by itself."
+          value={paused.value ? "paused" : "live"}
+          options={{ live: "Live", paused: "Paused" }}
+          onChange={(value) => {
+            if ((value === "paused") !== paused.value) togglePause();
+          }}
+        />
+        <Setting
+          name="Rows per page"
+          value={`${pageSize}`}
+          options={Object.fromEntries(PAGE_SIZES.map((size) => [size, `${size}`]))}
+          onChange={(value) => change({ pageSize: Number(value) as typeof pageSize })}
+        />
+        <Setting
+          name="Density"
+          value={density}
+          options={{ comfortable: "Comfortable", compact: "Compact" }}
+          onChange={(value) => change({ density: value })}
+        />
+        <Setting
+          name="Shortcuts of one letter"
+          note="Switch them off if you use speech input. ? lists them."
+          value={singleKeys ? "on" : "off"}
+          options={{ on: "On", off: "Off" }}
+          onChange={(value) => change({ singleKeys: value === "on" })}
+        />
       </div>
     </Panel>
   );
 }
 
-function Setting({ name, note, children }: { name: string; note?: string; children: ComponentChildren }) {
+interface SettingProps<Value extends string> {
+  name: string;
+  note?: string;
+  value: Value;
+  /** Labels of the values. */
+  options: Record<Value, string>;
+  onChange(value: Value): void;
+}
+
+function Setting<Value extends string>({ name, note, value, options, onChange }: SettingProps<Value>) {
+  const labels = Object.entries(options) as [Value, string][];
   return (
     <div class="setting">
       <div>
         <p>{name}</p>
         {note && <p class="caption">{note}</p>}
       </div>
-      {children}
+      <Choice
+        label={name}
+        value={value}
+        options={labels.map(([one, label]) => ({ value: one, label }))}
+        onChange={onChange}
+      />
     </div>
   );
 }

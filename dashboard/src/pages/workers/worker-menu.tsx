@@ -30,7 +30,10 @@ export function WorkerMenu({ worker, refresh }: { worker: WorkerView; refresh():
     <>
       <Menu label={`Actions of ${label}`}>
         {last === "pause" ? (
-          <MenuItem icon="play" onSelect={() => perform(send("resume", {}), refresh)}>
+          <MenuItem
+            icon="play"
+            onSelect={() => perform(send("resume", {}), refresh, `punctual resume worker ${id}`)}
+          >
             Resume
           </MenuItem>
         ) : (

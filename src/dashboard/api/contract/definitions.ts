@@ -214,7 +214,7 @@ export interface MuteRequest {
   for?: number | string;
 }
 
-/** `GET /failures?over=`. */
+/** `GET /failures`. */
 export interface FailuresResponse {
   items: FailureGroup[];
   /** More failed runs exist than were read. */

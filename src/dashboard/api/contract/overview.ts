@@ -14,12 +14,12 @@ export interface HealthView {
 
 /** A problem on the overview, with the page that explains it. */
 export interface Attention {
-  kind: "failure" | "late" | "retrying" | "paused" | "worker" | "queue" | "job";
+  kind: "failure" | "late" | "paused" | "worker" | "queue" | "job";
   /** Name of the job, queue, schedule or worker. */
   name: string;
   text: string;
   since: string | null;
-  /** Path of the page below the base, such as `/runs?q=state:failed job:send`. */
+  /** Path of the page below the base, such as `/jobs/send`. */
   link: string;
 }
 

@@ -1,6 +1,5 @@
 import type { Redaction } from "../../../run/redaction.ts";
 import { firstLine } from "../../../status/health.ts";
-import { queryQuote } from "../../../status/hints.ts";
 import { type StatusReport, undefinedTimes, waitingIn } from "../../../status/report.ts";
 import { silenceOf } from "../../../status/silence.ts";
 import { pauseNote, span } from "../../../status/why.ts";
@@ -25,11 +24,6 @@ export function attentionTo(report: StatusReport, redaction: Redaction): Attenti
     ...jobs(report, redaction),
   ];
   return found.slice(0, MOST);
-}
-
-/** Returns the path of the list of runs that match a query. */
-export function runsLink(query: string): string {
-  return `/runs?q=${encodeURIComponent(query)}`;
 }
 
 function* queues({ queues: all, workers: known, now }: StatusReport): Generator<Attention> {
@@ -103,8 +97,8 @@ function* jobs(report: StatusReport, redaction: Redaction): Generator<Attention>
     if (fails > 0 && mute === null && !isUndefined) {
       const times = fails === 1 ? "its last attempt failed" : `${fails} attempts in a row failed`;
       const error = lastError === null ? "" : `: ${firstLine(redaction.text(lastError), 200)}`;
-      const list = runsLink(`state:failed job:${queryQuote(name)}`);
-      yield { kind: "failure", name, text: `${times}${error}`, since: isoOrNull(lastFailure), link: list };
+      // Not a list of failed runs: the run may wait for its next attempt, or be pruned.
+      yield { kind: "failure", name, text: `${times}${error}`, since: isoOrNull(lastFailure), link };
     }
     if (paused && waiting > 0) {
       const text = `paused${pauseNote(pause)}, ${waiting} waiting`;
