@@ -162,6 +162,9 @@ describe("an outage of the database", () => {
   }, 180_000);
 });
 
+/** Note 48 has the arithmetic: 22 seconds after the kill. As much again for a busy machine. */
+const STALLED_WITHIN = 44_000;
+
 describe("a backlog whose last worker was killed", () => {
   test("is named on every page with the command that serves it, and `status --check` fails", async () => {
     const job = `import { Job } from "punctual";
@@ -180,7 +183,7 @@ describe("a backlog whose last worker was killed", () => {
     const bar = page.getByRole("region", { name: "Health and live updates" });
     await bar.getByText("Healthy").waitFor();
     worker.child.kill("SIGKILL");
-    await bar.getByText("Stalled").waitFor({ timeout: 60_000 });
+    await bar.getByText("Stalled").waitFor({ timeout: STALLED_WITHIN });
     await bar.getByText(/media: 1 waiting/).waitFor();
     await bar.getByText("punctual work --queues media").waitFor();
     expect((await run(["status", "--check"], { cwd, env })).code).toBe(4);
