@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
-import type { Problem } from "../../../src/dashboard/api/contract.ts";
 import type { Resource } from "../api/resource.ts";
+import { Link } from "../router/link.tsx";
+import { visibleText } from "../text/visible.ts";
 import { Button } from "./button.tsx";
 import { CommandLine } from "./copy-button.tsx";
 import { Empty, ProblemPage } from "./problem.tsx";
@@ -11,19 +12,42 @@ interface LoadedProps<Data> {
   children(data: Data): ComponentChildren;
   /** Rows of the skeleton. */
   rows?: number;
-  /** Replaces the message about a problem, such as that of an unknown id. */
-  problem?(problem: Problem): ComponentChildren;
+  /** What is missing if the address names something that does not exist. */
+  missing?: Missing;
+}
+
+interface Missing {
+  /** Such as "batch". */
+  what: string;
+  name: string;
+  /** Segment of the page that lists all of them. */
+  all: string;
+  why: string;
 }
 
 /** The data of a resource, or what stands in its place until it is read. Data outlives a later problem. */
-export function Loaded<Data>({ resource, children, rows = 8, problem: describe }: LoadedProps<Data>) {
+export function Loaded<Data>({ resource, children, rows = 8, missing }: LoadedProps<Data>) {
   const { data, problem, refresh } = resource;
   if (data !== null) return children(data);
   if (problem === null) return <Skeleton rows={rows} />;
-  const special = describe?.(problem);
-  if (special) return special;
+  if (missing && (problem.status === 404 || problem.status === 422)) return <NotThere {...missing} />;
   if (problem.code === "NOT_INSTALLED") return <NotInstalled onRetry={refresh} />;
   return <ProblemPage problem={problem} actions={<Button onClick={refresh}>Try again</Button>} />;
+}
+
+function NotThere({ what, name, all, why }: Missing) {
+  return (
+    <Empty
+      title={`No ${what} ${visibleText(name)}`}
+      actions={
+        <Link class="button" to={`/${all}`}>
+          All {all}
+        </Link>
+      }
+    >
+      <p>{why}</p>
+    </Empty>
+  );
 }
 
 /** The tables do not exist: how to create them. */

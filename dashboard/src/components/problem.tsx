@@ -48,7 +48,7 @@ export function ProblemPage({ problem, actions }: { problem: Problem; actions?: 
 }
 
 const TITLES: Record<string, string> = {
-  HIDDEN_VALUE: "Nobody can search by a hidden value",
+  HIDDEN_VALUE: "A hidden value",
   OFFLINE: "The server cannot be reached",
   NOT_INSTALLED: "Not installed in this database",
   QUERY_TIMED_OUT: "Too much data for this filter",

@@ -101,7 +101,7 @@ export interface Api {
   "POST /queues/:name/pause": { body: PauseRequest; response: ActionResult };
   "POST /queues/:name/resume": { body: Record<string, never>; response: ActionResult };
   "GET /rates": {
-    query: { job?: string; queue?: string; kind?: "job" | "key" | "queue" };
+    query: { job?: string; queue?: string; kind?: "job" | "key" | "queue" | "limit" };
     response: RatesResponse;
   };
   "GET /schedules": { response: SchedulesResponse };

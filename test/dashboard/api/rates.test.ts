@@ -18,6 +18,33 @@ function scene() {
   return { jobs, clock, sync, viewer, rates };
 }
 
+test("a job under a named limit shows its slots and its rate, which all its jobs share", async () => {
+  const { jobs, viewer, rates } = scene();
+  jobs.limit("openai", { concurrency: 20, rate: { limit: 600, per: "1m" } });
+  const ask = jobs
+    .define("ask", (_args: { tokens: number }) => {})
+    .under("openai", { cost: ({ tokens }) => tokens });
+  jobs.define("lost", () => {}).under("unknown");
+  await ask.dispatch({ tokens: 250 });
+  await jobs.run();
+  expect((await viewer.get<JobDetail>("/jobs/ask")).body.under).toEqual({
+    name: "openai",
+    running: 0,
+    limit: 20,
+    words: "0 of 20 at once",
+  });
+  expect((await viewer.get<JobDetail>("/jobs/lost")).body.under).toMatchObject({
+    name: "unknown",
+    limit: null,
+    words: "no process has defined it",
+  });
+  expect((await viewer.get<JobDetail>("/jobs/free")).body.under).toBeNull();
+  const shared = { subject: "limit openai", words: "600 in 1 min", spent: 250, job: null, queue: null };
+  expect((await rates("?job=ask")).items).toMatchObject([shared]);
+  expect((await rates("?kind=limit")).items).toMatchObject([shared]);
+  expect((await rates("?job=free")).items).toEqual([]);
+});
+
 describe("rates", () => {
   test("have their limit, what is spent, and when they open; closed keys come first", async () => {
     const { jobs, clock, sync, rates, viewer } = scene();
@@ -84,6 +111,9 @@ describe("rates", () => {
   test("of an unknown kind are refused", async () => {
     const { viewer } = scene();
     const { status, body }: Refusal = await viewer.get("/rates?kind=tenant");
-    expect([status, body.detail]).toEqual([422, 'Expected kind as one of job, key, queue, got "tenant".']);
+    expect([status, body.detail]).toEqual([
+      422,
+      'Expected kind as one of job, key, queue, limit, got "tenant".',
+    ]);
   });
 });

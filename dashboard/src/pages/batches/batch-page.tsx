@@ -10,7 +10,6 @@ import { Loaded } from "../../components/loaded.tsx";
 import { JobLink, RunName, runsPath } from "../../components/names.tsx";
 import { Page } from "../../components/page.tsx";
 import { Panel } from "../../components/panel.tsx";
-import { Empty } from "../../components/problem.tsx";
 import { BatchState } from "../../components/state-badge.tsx";
 import { type Column, DataTable } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
@@ -38,7 +37,12 @@ export function BatchPage({ id }: { id: string }) {
     >
       <Loaded
         resource={resource}
-        problem={({ status }) => (status === 404 || status === 422) && <NoBatch id={id} />}
+        missing={{
+          what: "batch",
+          name: id,
+          all: "batches",
+          why: "It was deleted, or never existed: a batch is kept as long as its members, and at least 7 days.",
+        }}
       >
         {(batch) => <BatchContent batch={batch} refresh={resource.refresh} />}
       </Loaded>
@@ -148,21 +152,5 @@ function FailedMembers({ batch }: { batch: BatchDetail }) {
         keys
       />
     </Panel>
-  );
-}
-
-function NoBatch({ id }: { id: string }) {
-  return (
-    <Empty
-      icon="search"
-      title={`No batch ${visibleText(id)}`}
-      actions={
-        <Link class="button" to="/batches">
-          All batches
-        </Link>
-      }
-    >
-      <p>It was deleted, or never existed: a batch is kept as long as its members, and at least 7 days.</p>
-    </Empty>
   );
 }

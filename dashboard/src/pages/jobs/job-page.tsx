@@ -12,7 +12,6 @@ import { Name, QueueLink, runsPath } from "../../components/names.tsx";
 import { Page } from "../../components/page.tsx";
 import { Panel } from "../../components/panel.tsx";
 import { PauseButton, PauseNote } from "../../components/pause-dialog.tsx";
-import { Empty } from "../../components/problem.tsx";
 import { RatesPanel } from "../../components/rates-panel.tsx";
 import { Duration, Time } from "../../components/time.tsx";
 import { quoteForShell } from "../../query/command.ts";
@@ -37,7 +36,15 @@ export function JobPage({ name }: { name: string }) {
       beside={resource.data && <JobState job={resource.data} />}
       actions={resource.data && <Actions job={resource.data} refresh={resource.refresh} />}
     >
-      <Loaded resource={resource} problem={({ status }) => status === 404 && <NoJob name={name} />}>
+      <Loaded
+        resource={resource}
+        missing={{
+          what: "job",
+          name,
+          all: "jobs",
+          why: "No worker has defined it, and it was never dispatched.",
+        }}
+      >
         {(job) => (
           <JobView
             job={job}
@@ -50,21 +57,6 @@ export function JobPage({ name }: { name: string }) {
         )}
       </Loaded>
     </Page>
-  );
-}
-
-function NoJob({ name }: { name: string }) {
-  return (
-    <Empty
-      title={`No job ${visibleText(name)}`}
-      actions={
-        <Link class="button" to="/jobs">
-          All jobs
-        </Link>
-      }
-    >
-      <p>No worker has defined it, and it was never dispatched.</p>
-    </Empty>
   );
 }
 
@@ -177,6 +169,7 @@ function JobView({ job, over, onOver, refresh }: JobViewProps) {
               ["Priority", job.priority],
               ["Runs at once", job.limit === 0 ? "no limit" : job.limit],
               ["Runs at once per key", job.keyLimit > 0 && job.keyLimit],
+              ["Under the limit", job.under && visibleText(`${job.under.name}: ${job.under.words}`)],
               ["Starts at most", job.rate],
               ["Starts at most per key", job.keyRate],
               ["Last success", <Time at={job.lastRun} />],

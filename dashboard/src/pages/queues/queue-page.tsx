@@ -10,7 +10,6 @@ import { JobLink, Name, runsPath } from "../../components/names.tsx";
 import { Page } from "../../components/page.tsx";
 import { Panel } from "../../components/panel.tsx";
 import { PauseNote } from "../../components/pause-dialog.tsx";
-import { Empty } from "../../components/problem.tsx";
 import { RatesPanel } from "../../components/rates-panel.tsx";
 import { quoteForShell } from "../../query/command.ts";
 import { Link } from "../../router/link.tsx";
@@ -38,7 +37,10 @@ export function QueuePage({ name }: { name: string }) {
       beside={resource.data && <QueueState queue={resource.data} />}
       actions={resource.data && <QueueActions queue={resource.data} refresh={resource.refresh} />}
     >
-      <Loaded resource={resource} problem={({ status }) => status === 404 && <NoQueue name={name} />}>
+      <Loaded
+        resource={resource}
+        missing={{ what: "queue", name, all: "queues", why: "No job uses it, and no run waits in it." }}
+      >
         {(queue) => (
           <>
             {queue.pause && (
@@ -116,20 +118,5 @@ function Unserved({ name }: { name: string }) {
       <p>No live worker serves this queue, and runs wait. Start one:</p>
       <CommandLine command={`punctual work --queues ${quoteForShell(name)}`} />
     </div>
-  );
-}
-
-function NoQueue({ name }: { name: string }) {
-  return (
-    <Empty
-      title={`No queue ${visibleText(name)}`}
-      actions={
-        <Link class="button" to="/queues">
-          All queues
-        </Link>
-      }
-    >
-      <p>No job uses it, and no run waits in it.</p>
-    </Empty>
   );
 }

@@ -10,7 +10,6 @@ import { Loaded } from "../../components/loaded.tsx";
 import { JobLink, Name, QueueLink } from "../../components/names.tsx";
 import { Page } from "../../components/page.tsx";
 import { Panel } from "../../components/panel.tsx";
-import { Empty } from "../../components/problem.tsx";
 import { RunState } from "../../components/state-badge.tsx";
 import { Elapsed, Time } from "../../components/time.tsx";
 import { useKeys } from "../../keyboard/keys.ts";
@@ -34,30 +33,16 @@ export function RunPage({ id }: { id: string }) {
     <Page title={title} hideTitle={resource.data !== null}>
       <Loaded
         resource={resource}
-        problem={({ status }) => (status === 404 || status === 422) && <NoRun id={id} />}
+        missing={{
+          what: "run",
+          name: id,
+          all: "runs",
+          why: "It was deleted, perhaps by retention: finished runs are kept for a day, failed ones for 30 days, unless their job says otherwise with keep().",
+        }}
       >
         {(run) => <RunView run={run} refresh={resource.refresh} />}
       </Loaded>
     </Page>
-  );
-}
-
-function NoRun({ id }: { id: string }) {
-  return (
-    <Empty
-      icon="search"
-      title={`No run ${visibleText(id)}`}
-      actions={
-        <Link class="button" to="/runs">
-          All runs
-        </Link>
-      }
-    >
-      <p>
-        It was deleted, perhaps by retention: finished runs are kept for a day, failed ones for 30 days,
-        unless their job says otherwise with keep().
-      </p>
-    </Empty>
   );
 }
 

@@ -9,7 +9,6 @@ import { JobLink, QueueLink, runsPath } from "../../components/names.tsx";
 import { Page } from "../../components/page.tsx";
 import { Panel } from "../../components/panel.tsx";
 import { PauseNote } from "../../components/pause-dialog.tsx";
-import { Empty } from "../../components/problem.tsx";
 import { ScheduleState, StateBadge } from "../../components/state-badge.tsx";
 import { type Column, DataTable } from "../../components/table.tsx";
 import { Duration, Time } from "../../components/time.tsx";
@@ -45,27 +44,16 @@ export function SchedulePage({ id }: { id: string }) {
     >
       <Loaded
         resource={resource}
-        problem={({ status }) => (status === 404 || status === 422) && <NoSchedule id={id} />}
+        missing={{
+          what: "schedule",
+          name: id,
+          all: "schedules",
+          why: "It was removed with its job, or its definition changed and got another number.",
+        }}
       >
         {(data) => <View schedule={data} />}
       </Loaded>
     </Page>
-  );
-}
-
-function NoSchedule({ id }: { id: string }) {
-  return (
-    <Empty
-      icon="scheduled"
-      title={`No schedule ${visibleText(id)}`}
-      actions={
-        <Link class="button" to="/schedules">
-          All schedules
-        </Link>
-      }
-    >
-      <p>It was removed with its job, or its definition changed and got another number.</p>
-    </Empty>
   );
 }
 

@@ -13,6 +13,8 @@ export interface JobView {
   /** Its rates in words, such as `100 in 1 min`, of all its runs and of each key; null: none. */
   rate: string | null;
   keyRate: string | null;
+  /** The named limit of the job: how many runs of all its jobs run, and may run, at once; null: it is under none. */
+  under: NamedLimitView | null;
   pause: PauseView | null;
   running: number;
   waiting: Count;
@@ -89,13 +91,22 @@ export interface QueueView {
   perMinute: { completed: number; failed: number };
 }
 
-/** A rate of a job, of a key of a job, or of a queue. */
+export interface NamedLimitView {
+  name: string;
+  running: number;
+  /** 0: no limit. Null: no process has defined it, and no run under it starts. */
+  limit: number | null;
+  /** The two in words: `3 of 20 at once`. */
+  words: string;
+}
+
+/** A rate of a job, of a key of a job, of a queue, or of a named limit. */
 export interface RateView {
   job: string | null;
   /** The key of the runs of `job`; null: all runs of the job or queue. */
   key: string | null;
   queue: string | null;
-  /** The owner in words: `job mail`, `job sync, key a`, `queue api`. Later versions may have other kinds. */
+  /** The owner in words: `job mail`, `job sync, key a`, `queue api`, `limit openai`. Later versions may have other kinds. */
   subject: string;
   /** The rate in words: `100 in 1 min, burst 10`. */
   words: string;
@@ -114,7 +125,7 @@ export interface RateView {
 
 /** `GET /rates?job=mail&queue=api`. */
 export interface RatesResponse {
-  /** At most 200: of each job its own rate, then up to 100 keys that have started runs lately, closed ones first. */
+  /** At most 200, with that of the named limit of `job`: of each job its own rate, then up to 100 keys that have started runs lately, closed ones first. */
   items: RateView[];
   /** There may be more keys. Closed keys are looked for among the first 1,000 of a job, by name. */
   capped: boolean;

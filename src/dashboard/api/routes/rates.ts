@@ -15,12 +15,19 @@ export function ratesRoute(services: Services): Route {
   return defineRead(
     services,
     "GET /rates",
-    { job: text, queue: text, kind: oneOfOrNone(["job", "key", "queue"]) },
+    { job: text, queue: text, kind: oneOfOrNone(["job", "key", "queue", "limit"]) },
     async ({ query }) => {
-      const rates = await services.reports.rates({ ...query, limit: MOST_RATES });
+      const name = query.job === undefined ? undefined : await limitOf(services, query.job);
+      const rates = await services.reports.rates({ ...query, name, limit: MOST_RATES });
       return { items: rates.map(toRateView), capped: isCapped(rates) };
     },
   );
+}
+
+/** Returns the named limit of a job. */
+async function limitOf(services: Services, job: string): Promise<string | undefined> {
+  const { jobs } = await services.status();
+  return jobs.find(({ name }) => name === job)?.rates?.under?.limit;
 }
 
 function isCapped(rates: RateInfo[]): boolean {

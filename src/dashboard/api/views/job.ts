@@ -29,6 +29,7 @@ export function toJobView(job: JobReport, { report, hours, days, redaction }: Jo
     keyLimit,
     rate: rates?.job ? rateText(rates.job) : null,
     keyRate: rates?.key ? rateText(rates.key) : null,
+    under: underOf(job, report),
     pause: toPauseView(job.pause, job.paused, null, report.now),
     running,
     waiting: { value: waiting, capped: waiting > 0 && report.capped },
@@ -48,6 +49,14 @@ export function toJobView(job: JobReport, { report, hours, days, redaction }: Jo
     },
     spark: hour ? toSpark(hour) : NO_SPARK,
   };
+}
+
+function underOf({ rates }: JobReport, { limits }: StatusReport): JobView["under"] {
+  const name = rates?.under?.limit;
+  if (name === undefined) return null;
+  const { running = 0, limit = null } = limits.find((one) => one.name === name) ?? {};
+  const used = limit === 0 ? `${running} at once, no limit` : `${running} of ${limit} at once`;
+  return { name, running, limit, words: limit === null ? "no process has defined it" : used };
 }
 
 /** Describes the settings of a definition in words. */
