@@ -29,18 +29,34 @@ async function cellOf(page: Page, row: string, title: string): Promise<string> {
   return (texts[titles.findIndex((one) => one.trim() === title)] ?? "").trim();
 }
 
-/** Ids and states of the rows of a list of runs. */
-function statesOf(page: Page): Promise<Record<string, string>> {
+/** Ids and states of the rows of a list of runs, in their order. */
+function statesOf(page: Page): Promise<[id: string, state: string][]> {
   return page
     .locator("tr[data-key]")
     .evaluateAll((rows) =>
-      Object.fromEntries(
-        rows.map((row) => [
-          row.getAttribute("data-key"),
-          row.querySelector(".state")?.textContent?.trim() ?? "",
-        ]),
-      ),
+      rows.map((row) => [
+        row.getAttribute("data-key") ?? "",
+        row.querySelector(".state")?.textContent?.trim() ?? "",
+      ]),
     );
+}
+
+/**
+ * Watches which rows are at the place where the tenth row is now, as under a pointer that does not move. Returns the ids
+ * of all rows that were there.
+ */
+async function watchPlace(page: Page): Promise<() => Promise<string[]>> {
+  const row = page.locator("tr[data-key]").nth(9);
+  await row.evaluate((element) => {
+    const { left, top, height } = element.getBoundingClientRect();
+    const seen = new Set<string>();
+    Object.assign(globalThis, { seen });
+    setInterval(() => {
+      const under = element.ownerDocument.elementFromPoint(left + 200, top + height / 2)?.closest("tr");
+      seen.add(under?.getAttribute("data-key") ?? "no row");
+    }, 20);
+  });
+  return () => page.evaluate(() => [...(globalThis as unknown as { seen: Set<string> }).seen]);
 }
 
 test("pages that were open during the traffic end with the rows and counts of the database", async () => {
@@ -72,6 +88,7 @@ test("pages that were open during the traffic end with the rows and counts of th
   await list.goto(`${served.url}runs`);
   await list.locator("tr[data-key]").nth(24).waitFor();
   const before = await statesOf(list);
+  const underPointer = await watchPlace(list);
   const overview = await open("");
   const queues = await open("queues");
   const jobsPage = await open("jobs");
@@ -91,19 +108,17 @@ test("pages that were open during the traffic end with the rows and counts of th
   expect(failed).toBe(String((WAVES * WAVE) / 40));
   const completed = String(WAVES * WAVE - Number(failed));
 
-  // The rows that the reader has looked at stay, with the state of the database.
-  const ids = Object.keys(before);
-  const stored = Object.fromEntries(
-    await Promise.all(ids.map(async (id) => [id, await jobs.state(Number(id))] as const)),
-  );
+  // The rows that the reader has looked at stay where they are, with the state of the database.
+  const stored = await Promise.all(before.map(async ([id]) => [id, await jobs.state(Number(id))]));
   await expect.poll(() => statesOf(list), POLL).toEqual(stored);
   const tab = (name: string) => list.getByRole("navigation", { name: "States" }).getByRole("link", { name });
   const inTab = async (name: string) => grouped(((await tab(name).textContent()) ?? "").replace(/^\D+/, ""));
   for (const state of ["ready", "running", "failed", "completed"])
     await expect.poll(() => inTab(state), POLL).toBe(await count(`state:${state}`));
+  expect(await underPointer()).toEqual([before[9]![0]]);
   await list.keyboard.press("n");
   const { runs } = await jobs.runs({ limit: 25 });
-  const newest = Object.fromEntries(runs.map(({ id, state }) => [String(id), state]));
+  const newest = runs.map(({ id, state }) => [String(id), state]);
   await expect.poll(() => statesOf(list), POLL).toEqual(newest);
 
   const tile = async (title: string) =>
