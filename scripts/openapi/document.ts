@@ -74,7 +74,13 @@ export function openApiDocument(): Schema {
 
 function routes(): readonly Route[] {
   const jobs = new Punctual("sqlite::memory:", { logger: false });
-  const settings = { redaction: new Redaction(), readOnly: false, title: "", environment: null };
+  const settings = {
+    redaction: new Redaction(),
+    readOnly: false,
+    allowedHosts: [],
+    title: "",
+    environment: null,
+  };
   return createApi(jobs, settings).routes;
 }
 

@@ -29,9 +29,12 @@ const READ_FOR_PREVIEW = 8;
 export class Redaction {
   /** Null: hides nothing. */
   readonly #patterns: Pattern[] | null;
+  /** The patterns as they were given; null: hides nothing. */
+  readonly patterns: readonly string[] | null;
 
   /** `patterns`: what to hide beside values with the name of a secret; false: hides nothing at all. */
   constructor(patterns: readonly string[] | false = []) {
+    this.patterns = patterns === false ? null : patterns;
     this.#patterns = patterns === false ? null : patterns.map(toPattern);
   }
 

@@ -60,7 +60,6 @@ export interface DashboardSettings extends ApiSettings {
   /** Null: no authentication. */
   auth: Authenticate | null;
   production: boolean;
-  allowedHosts: readonly string[];
   logger: Logger;
 }
 

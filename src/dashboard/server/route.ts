@@ -62,6 +62,8 @@ export interface ApiSettings {
   /** Hides secrets of payloads, results, logs and errors before they are serialised. */
   redaction: Redaction;
   readOnly: boolean;
+  /** Names in lower case, beside local ones. */
+  allowedHosts: readonly string[];
   title: string;
   environment: string | null;
 }

@@ -197,7 +197,12 @@ describe("jobs, queues, schedules, failures and workers", () => {
 
   test("meta names the database, the user and the process", async () => {
     const { jobs, clock } = open();
-    const { operator } = serve(jobs, { title: "Shop", environment: "staging" });
+    const { operator } = serve(jobs, {
+      title: "Shop",
+      environment: "staging",
+      redact: ["*.email"],
+      allowedHosts: ["Jobs.example.com"],
+    });
     const { body } = await operator.get<Meta>("/meta");
     expect(body).toMatchObject({
       title: "Shop",
@@ -207,6 +212,10 @@ describe("jobs, queues, schedules, failures and workers", () => {
       readOnly: false,
       now: new Date(clock.now()).toISOString(),
       clockSkew: 0,
+      settings: {
+        "Allowed hosts": "local names, jobs.example.com",
+        "Hidden values": "passwords, tokens and the like, *.email",
+      },
     });
   });
 });

@@ -7,7 +7,13 @@ import { eventually } from "../../support/eventually.ts";
 import { serve } from "../support/api.ts";
 import { document, faultsOf, operationOf, responseSchema } from "../support/schema.ts";
 
-const settings = { redaction: new Redaction(), readOnly: false, title: "", environment: null };
+const settings = {
+  redaction: new Redaction(),
+  readOnly: false,
+  allowedHosts: [],
+  title: "",
+  environment: null,
+};
 
 /** Routes that answer with something else than JSON of the contract. */
 const OTHERS = ["GET /openapi.json", "GET /events"];

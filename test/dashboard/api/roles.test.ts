@@ -31,7 +31,13 @@ const ROLES: Record<string, "operator" | "admin"> = {
   "POST /workers/:worker/stop": "admin",
 };
 
-const settings = { redaction: new Redaction(), readOnly: false, title: "", environment: null };
+const settings = {
+  redaction: new Redaction(),
+  readOnly: false,
+  allowedHosts: [],
+  title: "",
+  environment: null,
+};
 
 describe("roles", () => {
   test("every route has the role of this table", () => {

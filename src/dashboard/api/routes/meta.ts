@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
+import type { Redaction } from "../../../run/redaction.ts";
 import { clockSkew } from "../../../time.ts";
 import { version } from "../../../version.ts";
 import type { JsonResult, Route, RouteContext } from "../../server/route.ts";
@@ -39,11 +40,17 @@ export function metaRoute({ jobs, reports, settings, clock, reads, inspection }:
         Node: process.version,
         "Jobs defined in this process": String(jobs.definitions().length),
         "Read only": settings.readOnly ? "yes" : "no",
+        "Allowed hosts": ["local names", ...settings.allowedHosts].join(", "),
+        "Hidden values": hiddenValues(settings.redaction),
       },
     };
     return { body, headers: { "cache-control": "no-store" } };
   };
   return { method: "GET", path: "/api/v1/meta", role: "viewer", handler };
+}
+
+function hiddenValues({ patterns }: Redaction): string {
+  return patterns === null ? "none" : ["passwords, tokens and the like", ...patterns].join(", ");
 }
 
 /** `GET /openapi.json`: the description of this API. */
