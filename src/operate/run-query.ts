@@ -12,8 +12,9 @@ export interface RunsQuery {
   /** Time zone of times in the query that have no offset. Default: UTC. */
   timezone?: string | undefined;
   /**
-   * The query comes from someone who sees payloads and errors without the secrets in their URLs: a text that may contain
-   * such a secret matches no condition. Otherwise the secret could be guessed letter by letter. Default: false.
+   * The query comes from someone who sees payloads and errors without the secrets in their URLs: a text that may
+   * contain such a secret matches no condition. Otherwise the secret could be guessed letter by letter. Default:
+   * false.
    */
   redacted?: boolean | undefined;
   state?: RunState | RunState[] | undefined;

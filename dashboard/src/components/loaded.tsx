@@ -12,7 +12,7 @@ interface LoadedProps<Data> {
   children(data: Data): ComponentChildren;
   /** Rows of the skeleton. */
   rows?: number;
-  /** What is missing if the address names something that does not exist. */
+  /** Shown if the address names something that does not exist. */
   missing?: Missing;
 }
 

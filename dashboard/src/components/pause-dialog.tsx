@@ -25,7 +25,7 @@ interface PauseDialogProps {
 
 interface PauseButtonProps extends Omit<PauseDialogProps, "command" | "pause" | "onClose"> {
   paused: boolean;
-  /** What the command line pauses, such as `queue mail`. */
+  /** Words of the command line behind the verb, such as `queue mail`. */
   target: string;
   /** Sends the request of the action, whose route is the same but for the last segment. */
   send(action: "pause" | "resume", body: PauseRequest): Promise<{ message: string }>;

@@ -3,8 +3,8 @@ import { copyText } from "./copy.ts";
 import { notify } from "./notices.tsx";
 
 /**
- * Awaits an action, shows its message with the command line that does the same, or its problem, and calls `done` in both
- * cases.
+ * Awaits an action, shows its message with the command line that does the same, or its problem, and calls `done` in
+ * both cases.
  */
 export async function perform(
   sent: Promise<{ message: string }>,

@@ -42,8 +42,8 @@ function statesOf(page: Page): Promise<[id: string, state: string][]> {
 }
 
 /**
- * Watches which rows are at the place where the tenth row is now, as under a pointer that does not move. Returns the ids
- * of all rows that were there.
+ * Watches which rows are at the place where the tenth row is now, as under a pointer that does not move. Returns the
+ * ids of all rows that were there.
  */
 async function watchPlace(page: Page): Promise<() => Promise<string[]>> {
   const row = page.locator("tr[data-key]").nth(9);

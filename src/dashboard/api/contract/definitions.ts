@@ -106,7 +106,10 @@ export interface RateView {
   /** The key of the runs of `job`; null: all runs of the job or queue. */
   key: string | null;
   queue: string | null;
-  /** The owner in words: `job mail`, `job sync, key a`, `queue api`, `limit openai`. Later versions may have other kinds. */
+  /**
+   * The owner in words: `job mail`, `job sync, key a`, `queue api`, `limit openai`. Later versions may have other
+   * kinds.
+   */
   subject: string;
   /** The rate in words: `100 in 1 min, burst 10`. */
   words: string;
@@ -125,7 +128,10 @@ export interface RateView {
 
 /** `GET /rates?job=mail&queue=api`. */
 export interface RatesResponse {
-  /** At most 200, with that of the named limit of `job`: of each job its own rate, then up to 100 keys that have started runs lately, closed ones first. */
+  /**
+   * At most 200, with that of the named limit of `job`: of each job its own rate, then up to 100 keys that have
+   * started runs lately, closed ones first.
+   */
   items: RateView[];
   /** There may be more keys. Closed keys are looked for among the first 1,000 of a job, by name. */
   capped: boolean;
