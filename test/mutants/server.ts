@@ -313,4 +313,12 @@ export const mutants: Mutant[] = [
     replace: "Math.max(SHORTEST_INTERVAL, wanted)",
     tests: ["test/unit/poller.test.ts"],
   },
+  {
+    rule: "A worker on MySQL or MariaDB closes connections that it no longer needs.",
+    file: "src/store/mysql/connections.ts",
+    find: "this.#ready.size > this.#usage.needed()",
+    replace: "this.#ready.size > this.max",
+    tests: ["test/faults/idle-sessions.test.ts"],
+    stores: ["mariadb"],
+  },
 ];

@@ -4,8 +4,9 @@ import {
   type HeldConnection,
   ignoreErrorsOf,
   isPlainRead,
+  PoolUsage,
 } from "../server/connections.ts";
-import type { MysqlConnection, MysqlPool, MysqlPoolConnection } from "./driver.ts";
+import type { MysqlConnection, MysqlCore, MysqlPool, MysqlPoolConnection } from "./driver.ts";
 import { callerTransactionOpen } from "./errors.ts";
 import { headerOf, IN_TRANSACTION, query, trackErrors } from "./query.ts";
 
@@ -37,8 +38,9 @@ export class OwnConnections implements MysqlConnections {
   readonly isMultiStatement = true;
   readonly max: number;
   readonly #pool: MysqlPool;
-  /** Connections whose session has our settings. */
-  readonly #ready = new WeakSet<object>();
+  readonly #usage = new PoolUsage();
+  /** Open connections whose session has our settings. */
+  readonly #ready = new Set<object>();
 
   constructor(pool: MysqlPool, max: number) {
     this.#pool = pool;
@@ -50,10 +52,17 @@ export class OwnConnections implements MysqlConnections {
     const core = connection.connection;
     ignoreErrorsOf(core);
     core.stream?.ref?.();
+    this.#usage.acquire();
     const release = (broken: boolean) => {
-      if (broken) return connection.destroy();
+      this.#usage.release();
+      if (broken) {
+        this.#ready.delete(core);
+        return connection.destroy();
+      }
       core.stream?.unref?.();
-      connection.release();
+      const isSurplus = this.#ready.size > this.#usage.needed();
+      if (isSurplus && endGracefully(core)) this.#ready.delete(core);
+      else connection.release();
     };
     if (!this.#ready.has(core)) {
       try {
@@ -64,7 +73,11 @@ export class OwnConnections implements MysqlConnections {
         throw error;
       }
       this.#ready.add(core);
+      core.on("end", () => {
+        this.#ready.delete(core);
+      });
       core.on("error", () => {
+        this.#ready.delete(core);
         this.idleLosses++;
       });
     }
@@ -74,6 +87,17 @@ export class OwnConnections implements MysqlConnections {
   close(): Promise<void> {
     return endPool(this.#pool);
   }
+}
+
+/**
+ * Closes a connection of a pool in good order; false: this mysql2, before 3.15, can only cut it, which the server logs
+ * as an aborted connection. The pool of mysql2 closes idle connections only with a timer that keeps the process alive.
+ */
+function endGracefully(core: MysqlCore): boolean {
+  if (!core.end || core.config?.gracefulEnd === undefined) return false;
+  core.config.gracefulEnd = true;
+  core.end();
+  return true;
 }
 
 /** Applies to the next transaction only: a session of the caller's keeps its own isolation level. */

@@ -28,7 +28,10 @@ export interface MysqlCore {
   on(event: string, listener: (...args: never[]) => void): unknown;
   removeListener(event: string, listener: (...args: never[]) => void): unknown;
   readonly stream?: { ref?(): unknown; unref?(): unknown };
+  /** Of a pool's connection: closes it if `gracefulEnd` is set, and otherwise returns it with a warning. */
+  end?(): unknown;
   readonly config?: {
+    gracefulEnd?: boolean;
     typeCast?: unknown;
     connectionLimit?: number;
     supportBigNumbers?: boolean;

@@ -1,4 +1,4 @@
-import { sleepReal, systemClock } from "../../time.ts";
+import { type Clock, sleepReal, systemClock } from "../../time.ts";
 
 /** A connection that one transaction or statement has to itself until it is released. */
 export interface HeldConnection {
@@ -75,6 +75,49 @@ export function ignoreErrorsOf(emitter: ErrorEmitter): void {
   if (ignored.has(emitter)) return;
   ignored.add(emitter);
   emitter.on("error", () => {});
+}
+
+/** Time after which a pool closes connections that it has not needed, in milliseconds: as long as that of pg. */
+const IDLE_TIMEOUT = 30_000;
+
+/** Counts the connections of a pool that are in use, so that the pool can close those that it does not need. */
+export class PoolUsage {
+  readonly #clock: Pick<Clock, "monotonic">;
+  #used = 0;
+  /** Most in use at once: in the period that began then, and in the one before. */
+  #most = 0;
+  #mostBefore = 0;
+  #periodStart: number;
+
+  constructor(clock: Pick<Clock, "monotonic"> = systemClock) {
+    this.#clock = clock;
+    this.#periodStart = clock.monotonic();
+  }
+
+  acquire(): void {
+    this.#endPeriod();
+    this.#used++;
+    this.#most = Math.max(this.#most, this.#used);
+  }
+
+  release(): void {
+    this.#endPeriod();
+    this.#used--;
+  }
+
+  /** Returns the number of connections that were needed lately. */
+  needed(): number {
+    return Math.max(this.#most, this.#mostBefore, 1);
+  }
+
+  #endPeriod(): void {
+    const now = this.#clock.monotonic();
+    const passed = now - this.#periodStart;
+    if (passed < IDLE_TIMEOUT) return;
+    this.#mostBefore = passed < 2 * IDLE_TIMEOUT ? this.#most : this.#used;
+    this.#most = this.#used;
+    this.#periodStart = now;
+  }
 }
 
 /** Longest the connections of a pool may take to close in good order, in milliseconds. */
