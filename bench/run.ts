@@ -1,6 +1,7 @@
 // Measures Punctual beside its peers: `npm run bench`. Docs: docs/performance.md.
 //   --quick             one short round of everything, without downloads
 //   --only latency,idle these subjects
+//   --contest rates     only these tables of the subjects, by their ids
 //   --rounds 5          interleaved rounds of each contest (default 3)
 //   --beside ../other   another checkout of Punctual, in which `npm run build` was run
 //   --json results.json the figures of every round
@@ -44,17 +45,24 @@ function build(folder: string): string {
   return built;
 }
 
-async function measure(bench: Bench, names: string[], rounds: number): Promise<Result[]> {
+async function measure(
+  bench: Bench,
+  names: string[],
+  { rounds, ids }: { rounds: number; ids: string[] },
+): Promise<Result[]> {
   const results: Result[] = [];
   for (const name of names) {
     const subject = (await import(`./subjects/${name}.ts`)) as { contests(bench: Bench): Promise<Contest[]> };
     for (const contest of await subject.contests(bench)) {
+      if (ids.length > 0 && !ids.includes(contest.id)) continue;
       // A short round proves that everything runs, and no goal.
       const result = await holdContest(bench.quick ? { ...contest, goals: [] } : contest, rounds);
       console.log(plainTable(result));
       results.push(result);
     }
   }
+  const missing = ids.filter((id) => !results.some((result) => result.id === id));
+  if (missing.length > 0) throw new Error(`The subjects have no contest ${missing.join(", ")}.`);
   return results;
 }
 
@@ -85,7 +93,7 @@ try {
   const results = await measure(
     bench,
     names.filter((name) => subjects.includes(name)),
-    rounds,
+    { rounds, ids: options.contest },
   );
   const facts = {
     date: new Date().toISOString().slice(0, 10),

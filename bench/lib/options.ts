@@ -5,6 +5,8 @@ export interface Options {
   quick: boolean;
   /** Names of subjects; all if empty. */
   only: string[];
+  /** Ids of contests within the subjects; all if empty. */
+  contest: string[];
   rounds: number | undefined;
   /** A file for the results. */
   json: string | undefined;
@@ -19,6 +21,7 @@ export function readOptions(): Options {
     options: {
       quick: { type: "boolean", default: false },
       only: { type: "string", default: "" },
+      contest: { type: "string", default: "" },
       rounds: { type: "string" },
       json: { type: "string" },
       write: { type: "boolean", default: false },
@@ -32,6 +35,7 @@ export function readOptions(): Options {
   return {
     quick: values.quick,
     only: values.only.split(",").filter(Boolean),
+    contest: values.contest.split(",").filter(Boolean),
     rounds,
     json: values.json,
     write: values.write,
