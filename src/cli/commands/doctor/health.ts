@@ -85,7 +85,7 @@ function checkIsolatedRuns({ isolated: runs }: StatusReport): Finding[] {
   });
 }
 
-/** Named limits that jobs are under and that no process has defined. */
+/** Finds named limits that jobs are under and that no process has defined. */
 function checkNamedLimits({ limits }: StatusReport): Finding[] {
   return limits
     .filter(({ limit }) => limit === null)
