@@ -32,10 +32,11 @@ export const MOST_LEFT = 12;
 const MOST_MEMORY = 700;
 
 /**
- * Reports of a process's memory, one every five seconds, from which on its growth is judged: two minutes. In most
- * campaigns only the veteran lives for so long.
+ * Reports of a process's memory, one every five seconds, from which on its growth is judged: six minutes. In its first
+ * minutes a process grows to its usual size, which may be 350 MiB. In most campaigns only the veteran lives for so
+ * long.
  */
-const JUDGED_FROM = 24;
+const JUDGED_FROM = 72;
 
 /** Returns a sentence for each table, process or pool that grew too much. `open`: batches that have not finished. */
 export function growthIn(
